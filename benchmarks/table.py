@@ -1,0 +1,373 @@
+"""Markdown from the results: RESULTS.md, and a short table for the README between its two marks.
+
+Usage: python -m benchmarks.table [--results DIR] [--out FILE] [--readme FILE]
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import RESULTS
+
+OURS = "piecework"
+DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
+MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
+
+Result = dict[str, Any]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table whose first column is text and whose others are figures."""
+    aligned = ["---", *["---:"] * (len(header) - 1)]
+    return [_row(header), _row(aligned), *(_row(row) for row in rows), ""]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def figure(measure: Result, *, digits: int = 1) -> str:
+    """A median, with the smallest and largest of its runs where there are several."""
+    text = f"{measure['median']:,.{digits}f}"
+    if len(measure["values"]) > 1:
+        text += f" ({measure['min']:,.{digits}f}{DASH}{measure['max']:,.{digits}f})"
+    return text
+
+
+def times(value: float) -> str:
+    return f"{value:.2f}{TIMES}" if value < 9.95 else f"{value:.0f}{TIMES}"
+
+
+def ratio(peer: Result, ours: Result | None, measure: str) -> str:
+    """How many times piecework's cost the peer's is: below 1, piecework loses."""
+    if ours is None or ours["state"] != "ok":
+        return DASH
+    return times(peer[measure]["median"] / ours[measure]["median"])
+
+
+def train_section(result: Result) -> list[str]:
+    contenders = result["contenders"]
+    ours = contenders.get(OURS)
+    rows = []
+    for name, row in contenders.items():
+        if row["state"] != "ok":
+            rows.append([_versioned(result, name), row["state"], *[DASH] * 6])
+            continue
+        rows.append(
+            [
+                _versioned(result, name),
+                figure(row["cpu_s"]),
+                figure(row["wall_s"]),
+                figure(row["peak_memory_mb"], digits=0),
+                *(ratio(row, ours, measure) for measure in ("cpu_s", "wall_s", "peak_memory_mb")),
+                str(row["rounds"]),
+            ]
+        )
+    settings = result["settings"]
+    return [
+        f"## Training {settings['vocab_size']:,} pieces on {_size(result['text'])}",
+        "",
+        f"From a text file to a saved vocabulary, with {settings['threads']} threads, the start of Python "
+        "included. Ratios are the peer's cost divided by piecework's: more than 1, piecework needs less. "
+        + _sameness(result["same_pieces_and_scores"])
+        + " The others train other vocabularies of the same size, with settings as near as they come.",
+        "",
+        *table(["", "CPU s", "wall s", "peak MB", "CPU", "wall", "memory", "runs"], rows),
+    ]
+
+
+def growth_section(result: Result) -> list[str]:
+    rows = []
+    for size in result["sizes"]:
+        ours = size["contenders"][OURS]
+        for name, row in size["contenders"].items():
+            if row["state"] != "ok":
+                rows.append([f"{_size(size['text'])}, {name}", row["state"], *[DASH] * 5])
+                continue
+            rows.append(
+                [
+                    f"{_size(size['text'])}, {name}",
+                    figure(row["cpu_s"]),
+                    figure(row["wall_s"]),
+                    figure(row["peak_memory_mb"], digits=0),
+                    *(ratio(row, ours, measure) for measure in ("cpu_s", "wall_s", "peak_memory_mb")),
+                ]
+            )
+    lines = [
+        "## How the cost of training grows",
+        "",
+        " ".join(
+            f"{_size(size['text'])}: {_sameness(size['same_pieces_and_scores'])}" for size in result["sizes"]
+        ),
+        "",
+        *table(["", "CPU s", "wall s", "peak MB", "CPU", "wall", "memory"], rows),
+    ]
+    exponents = {name: each for name, each in result["exponents"].items() if each["cpu_s"]}
+    if exponents:
+        spans = [_size(size["text"]) for size in result["sizes"]]
+        lines += [
+            f"Growth exponents (1 is linear, below 1 the cost per MB falls), from one size to the next of "
+            f"{', '.join(spans)}. The mix of the text changes with its size, so these are of this text:",
+            "",
+            *table(
+                ["", "CPU", "wall", "memory"],
+                (
+                    [
+                        name,
+                        *(
+                            ", ".join(f"{e:.2f}" for e in each[m])
+                            for m in ("cpu_s", "wall_s", "peak_memory_mb")
+                        ),
+                    ]
+                    for name, each in exponents.items()
+                ),
+            ),
+        ]
+    return lines
+
+
+def count_section(result: Result) -> list[str]:
+    rows = []
+    for name, row in result["contenders"].items():
+        if row["state"] == "ok":
+            figures = [figure(row["mb_per_cpu_s"]), figure(row["mb_per_wall_s"]), str(row["rounds"])]
+        else:
+            figures = [row["state"], DASH, DASH]
+        rows.append([name, *figures])
+    check = result["same_counts_as_python"]
+    verdict = "The counts were not compared."
+    if check:
+        verdict = (
+            f"The counts {'equal' if check['equal'] else '**differ from**'} those of a plain Python reading "
+        )
+        verdict += f"of the definition ({check['distinct']:,} distinct words)."
+    return [
+        f"## Counting words of {_size(result['text'])}",
+        "",
+        f"The text is in memory, and only the call is timed. {verdict}",
+        "",
+        *table(["", "MB per CPU s", "MB per s", "runs"], rows),
+    ]
+
+
+def encode_section(result: Result) -> list[str]:
+    lines = [
+        "## Encoding on one thread",
+        "",
+        "MB of text per CPU second: the first pass over the documents, with cold caches, and a second pass "
+        "over the same documents, with a model that piecework trained on the same text. Ratios are "
+        "piecework's speed divided by the peer's: more than 1, piecework is faster.",
+        "",
+    ]
+    for part in result["tables"]:
+        ours = part["contenders"].get(OURS)
+        rows = []
+        size_mb = 0.0
+        documents = 0
+        for name, row in part["contenders"].items():
+            if row["state"] != "ok":
+                rows.append([_versioned(result, name), row["state"], *[DASH] * 5])
+                continue
+            size_mb, documents = row["size_bytes"] / 1e6, row["documents"]
+            differ = part["documents_that_differ"][name]
+            rows.append(
+                [
+                    _versioned(result, name),
+                    figure(row["first_mb_per_cpu_s"]),
+                    figure(row["second_mb_per_cpu_s"]),
+                    _speed_ratio(row, ours, "first_mb_per_cpu_s"),
+                    _speed_ratio(row, ours, "second_mb_per_cpu_s"),
+                    DASH if differ is None else f"{differ:,}",
+                    figure(row["peak_memory_mb"], digits=0),
+                ]
+            )
+        runs = (
+            "no whitespace runs" if part["whitespace_runs"] == "none" else f"runs {part['whitespace_runs']}"
+        )
+        layout = "whole documents" if part["layout"] == "whole" else f"documents of about {part['layout']}"
+        lines += [
+            f"{size_mb:,.0f} MB in {documents:,} {layout}; a model with {runs}; ids compared with "
+            f"{part['ids_compared_with']}'s:",
+            "",
+            *table(
+                ["", "first", "second", "ratio, first", "ratio, second", "documents that differ", "peak MB"],
+                rows,
+            ),
+        ]
+    return lines
+
+
+def readme_section(results: dict[str, Result]) -> list[str]:
+    """One line a peer and task: what the README shows."""
+    rows: list[list[str]] = []
+    if train := results.get("train"):
+        ours = train["contenders"][OURS]
+        for name, row in train["contenders"].items():
+            if row["state"] == ours["state"] == "ok":
+                figures = [figure(row["cpu_s"]) + " s", figure(row["wall_s"]) + " s"]
+                figures.append(figure(row["peak_memory_mb"], digits=0) + " MB")
+                costs = [ratio(row, ours, measure) for measure in ("cpu_s", "wall_s", "peak_memory_mb")]
+                if name == OURS:
+                    rows.append([f"**{_versioned(train, name)}**", *figures])
+                else:
+                    cells = (f"{each}, {cost}" for each, cost in zip(figures, costs, strict=True))
+                    rows.append([_versioned(train, name), *cells])
+    lines = []
+    if rows and train:
+        title = f"training 64,000 pieces on {_size(train['text'])}"
+        lines += table([title, "CPU", "wall", "peak memory"], rows)
+    rows = []
+    if (encode := results.get("encode")) and encode["tables"]:
+        part = encode["tables"][0]
+        for name, row in part["contenders"].items():
+            if row["state"] == "ok":
+                speeds = [figure(row[f"{which}_mb_per_cpu_s"]) for which in ("first", "second")]
+                shown = f"**{_versioned(encode, name)}**" if name == OURS else _versioned(encode, name)
+                differ = part["documents_that_differ"][name]
+                rows.append(
+                    [shown, *speeds, DASH if differ is None else f"{differ:,} of {row['documents']:,}"]
+                )
+        header = ["encoding on one thread, MB per CPU s", "cold caches", "warm", "documents with other ids"]
+        lines += table(header, rows)
+    any_result = next(iter(results.values()))
+    return [*lines, f"{_machine(any_result)} More, with the losses: benchmarks/RESULTS.md."]
+
+
+def losses(results: dict[str, Result]) -> list[str]:
+    """Every comparison in which a peer did better than piecework."""
+    found = []
+    compared = 0
+    trainings = [("training", results["train"])] if "train" in results else []
+    for size in results.get("growth", {}).get("sizes", []):
+        trainings.append((f"training on {_size(size['text'])} (growth)", size))
+    for task, part in trainings:
+        for name, row, ours in _pairs(part["contenders"]):
+            for measure, label in (
+                ("cpu_s", "CPU time"),
+                ("wall_s", "wall time"),
+                ("peak_memory_mb", "memory"),
+            ):
+                compared += 1
+                if (share := row[measure]["median"] / ours[measure]["median"]) < 1:
+                    found.append(f"- {task}: {name} needs {share:.0%} of piecework's {label}")
+    for part in results.get("encode", {}).get("tables", []):
+        for name, row, ours in _pairs(part["contenders"]):
+            for which, label in (("first", "cold"), ("second", "warm")):
+                compared += 1
+                measure = f"{which}_mb_per_cpu_s"
+                if (speed := row[measure]["median"] / ours[measure]["median"]) > 1:
+                    found.append(
+                        f"- encoding ({part['layout']} documents, whitespace runs {part['whitespace_runs']}, "
+                        f"{label} caches): {name} is {times(speed)} as fast"
+                    )
+    if not compared:
+        return ["Nothing was compared."]
+    return [f"In {len(found)} of {compared} comparisons.", "", *found]
+
+
+def _pairs(contenders: dict[str, Result]) -> Iterator[tuple[str, Result, Result]]:
+    """Each peer that ran, beside piecework; nothing where piecework did not run."""
+    ours = contenders.get(OURS, {"state": "missing"})
+    for name, row in contenders.items():
+        if name != OURS and row["state"] == ours["state"] == "ok":
+            yield name, row, ours
+
+
+def _speed_ratio(peer: Result, ours: Result | None, measure: str) -> str:
+    if ours is None or ours["state"] != "ok":
+        return DASH
+    return times(ours[measure]["median"] / peer[measure]["median"])
+
+
+def _sameness(check: Result) -> str:
+    if not check:
+        return "Piecework's pieces were not compared with SentencePiece's."
+    if check["equal"]:
+        return f"Piecework's {check['pieces']:,} pieces and their scores equal SentencePiece's."
+    return (
+        f"**Of piecework's {check['pieces']:,} pieces, {check['differing']:,} differ from SentencePiece's.**"
+    )
+
+
+def _size(text: Result) -> str:
+    return f"{text['size_bytes'] / 1e6:,.0f} MB"
+
+
+def _versioned(result: Result, name: str) -> str:
+    package = {"Hugging Face tokenizers": "tokenizers"}.get(name, name.split()[0].lower())
+    version = result["versions"].get(package)
+    return f"{name} {version}" if version else name
+
+
+def _machine(result: Result) -> str:
+    machine = result["machine"]
+    return (
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, Python "
+        f"{machine['python']}, {result['date'][:10]}; medians of interleaved runs, with the smallest and the "
+        "largest."
+    )
+
+
+SECTIONS: dict[str, Callable[[Result], list[str]]] = {
+    "train": train_section,
+    "growth": growth_section,
+    "count": count_section,
+    "encode": encode_section,
+}
+
+
+def document(results: dict[str, Result]) -> str:
+    first = next(iter(results.values()))
+    lines = [
+        "# Benchmarks",
+        "",
+        "Made by `python -m benchmarks.table` from `results/`.",
+        "",
+        _machine(first),
+        "",
+    ]
+    texts: list[Result] = []
+    for result in results.values():
+        described = [size["text"] for size in result["sizes"]] if "sizes" in result else [result["text"]]
+        texts += [text for text in described if text not in texts]
+    for text in texts:
+        shares = ", ".join(f"{kind} {share:.1%}" for kind, share in text["shares"].items())
+        lines.append(f"- {_size(text)} of text in {text['documents']:,} documents: {shares}.")
+    lines += ["", "## Where piecework loses", ""]
+    lines += [*losses(results), ""]
+    for name, section in SECTIONS.items():
+        if name in results:
+            lines += section(results[name])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.table", description=__doc__)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, help="file to write; by default the document is printed")
+    parser.add_argument(
+        "--readme", type=Path, help=f"file whose part between {' and '.join(MARKS)} is replaced"
+    )
+    arguments = parser.parse_args()
+    paths = {name: arguments.results / f"{name}.json" for name in SECTIONS}
+    results = {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
+    if not results:
+        raise SystemExit(f"{arguments.results}: no results here; first run: python -m benchmarks")
+    if arguments.out:
+        arguments.out.write_text(document(results))
+    else:
+        print(document(results), end="")
+    if arguments.readme:
+        readme = arguments.readme.read_text()
+        if not all(mark in readme for mark in MARKS):
+            raise SystemExit(f"{arguments.readme}: needs a line {MARKS[0]} and, after it, a line {MARKS[1]}")
+        before, rest = readme.split(MARKS[0], 1)
+        after = rest.split(MARKS[1], 1)[1]
+        inside = "\n".join(readme_section(results))
+        arguments.readme.write_text(f"{before}{MARKS[0]}\n{inside}\n{MARKS[1]}{after}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Training end to end at 64,000 pieces: text file to saved vocabulary, the start of Python included."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Bench, Contender, contender_command, from_command_line, interleave, run, save
+
+VOCAB_SIZE = 64_000
+THREADS = 2
+
+
+def piecework_trainer(text: Path, out: Path, *, whitespace_runs: str = "none") -> Contender:
+    beside = Path(sys.executable).with_name("piecework")
+    program = str(beside) if beside.exists() else shutil.which("piecework") or str(beside)
+    command = [
+        program,
+        "train",
+        str(text),
+        "--out",
+        str(out),
+        "--recipe",
+        "gpt-sw3",
+        "--vocab-size",
+        str(VOCAB_SIZE),
+    ]
+    command += ["--set", f"whitespace_runs={whitespace_runs}", "--threads", str(THREADS), "--force"]
+    return Contender("piecework", command, package="piecework")
+
+
+def sentencepiece_trainer(text: Path, out: Path) -> Contender:
+    command = contender_command("train-sentencepiece", text, out, VOCAB_SIZE, THREADS)
+    return Contender("SentencePiece", command, package="sentencepiece")
+
+
+def compare(first: Path, second: Path) -> dict[str, Any]:
+    """Whether two trained models have the same pieces and scores; nothing where one is missing."""
+    models = [first / "tokenizer.model", second / "tokenizer.model"]
+    if not all(model.exists() for model in models):
+        return {}
+    return dict(run(Contender("compare", contender_command("compare-models", *models))).detail)
+
+
+def benchmark(bench: Bench) -> dict[str, Any]:
+    text, out = bench.text_file, bench.work / f"train_{bench.size_mb}mb"
+    shutil.rmtree(out, ignore_errors=True)  # an old model must not stand in for one that failed
+    peers = {
+        "Hugging Face tokenizers": Contender(
+            "Hugging Face tokenizers",
+            contender_command("train-tokenizers", text, out / "tokenizers", VOCAB_SIZE),
+            package="tokenizers",
+            rounds=1,
+            limit_s=1800,
+        ),
+        "gigatoken": Contender(
+            "gigatoken",
+            contender_command("train-gigatoken", text, out / "gigatoken", VOCAB_SIZE),
+            package="gigatoken",
+            limit_s=1800,
+        ),
+        "rustbpe": Contender(
+            "rustbpe",
+            contender_command("train-rustbpe", text, out / "rustbpe", VOCAB_SIZE),
+            package="rustbpe",
+            limit_s=1800,
+        ),
+    }
+    ours, oracle = out / "piecework", out / "sentencepiece"
+    contenders = [piecework_trainer(text, ours), sentencepiece_trainer(text, oracle), *peers.values()]
+    return {
+        "text": bench.describe_text(),
+        "settings": {
+            "vocab_size": VOCAB_SIZE,
+            "threads": THREADS,
+            "recipe": "gpt-sw3 without whitespace runs",
+        },
+        "contenders": interleave(contenders, rounds=bench.rounds),
+        "same_pieces_and_scores": compare(ours, oracle),
+    }
+
+
+if __name__ == "__main__":
+    told = from_command_line("train", __doc__)
+    save(told.results, "train", benchmark(told))

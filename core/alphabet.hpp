@@ -1,0 +1,65 @@
+// From word counts to what the trainer works on: the required characters, and the chunks across which nothing merges.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "prefix_matcher.hpp"
+#include "word_table.hpp"
+
+namespace piecework {
+
+struct TrainingOptions {
+  float character_coverage = 0.9995F;
+  uint32_t max_piece_characters = 16;
+  bool split_by_unicode_script = true;
+  bool split_by_number = true;
+  bool split_digits = false;
+  bool add_dummy_prefix = true;
+  std::vector<std::string> meta_pieces;  // found in the text, they become a boundary
+  std::u32string required_characters;    // always in the alphabet, also where the text lacks them
+};
+
+struct Character {
+  char32_t code;
+  uint64_t count;
+};
+
+inline constexpr uint8_t kAnyScript = 0xFF;
+
+// How a run of characters looks to the rule "one piece, one script".
+struct ScriptSpan {
+  uint8_t first = kInherited_;  // the script of the first character that has one of its own
+  uint8_t last = kAnyScript;    // the script in force after the run, when nothing stands before it
+  static constexpr uint8_t kInherited_ = 1;
+};
+
+// The characters that pieces are made of, in the order of the vocabulary, with what the rules need to know of each.
+class Alphabet {
+ public:
+  Alphabet(const WordTable& words, const TrainingOptions& options);
+
+  const std::vector<Character>& characters() const { return characters_; }
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t index_of(char32_t code) const { return indices_[code]; }
+  ScriptSpan script_span(uint32_t index) const { return scripts_[index]; }
+  bool never_merges(uint32_t index) const { return never_merges_[index]; }
+  bool never_adjacent(uint32_t left, uint32_t right) const;
+
+ private:
+  const TrainingOptions& options_;
+  std::vector<Character> characters_;
+  std::vector<uint32_t> indices_;  // by code point
+  std::vector<ScriptSpan> scripts_;
+  std::vector<bool> never_merges_;
+};
+
+// The word as training sees it: ▁ in front where it has one, meta pieces replaced by a TAB. `buffer` may hold the result.
+std::string_view training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta, std::string& buffer);
+
+// Cuts each word into the longest chunks within which merges can happen, and counts equal chunks together. On 100 MB of
+// text 1.2 million words become 0.5 million chunks. A chunk's flag is set when it does NOT start with ▁.
+WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options);
+
+}  // namespace piecework

@@ -1,0 +1,340 @@
+// The bridge to Python: converts, releases the GIL, maps errors. No algorithm stands here.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <optional>
+
+#include "arrow_strings.hpp"
+#include "encoder.hpp"
+#include "trainer.hpp"
+#include "utf8.hpp"
+#include "word_counter.hpp"
+
+namespace nb = nanobind;
+using namespace piecework;
+
+namespace {
+
+// Views of the UTF-8 of Python strings or bytes, and what keeps them alive. Strings are not asked for their cached UTF-8:
+// that would double the memory of the caller's texts for as long as they live.
+class TextBatch {
+ public:
+  explicit TextBatch(size_t n = 0) { views.reserve(n); }
+  void add(nb::handle text) {
+    PyObject* object = text.ptr();
+    if (PyUnicode_Check(object)) {
+      if (PyUnicode_IS_COMPACT_ASCII(object)) {
+        keep_.push_back(nb::borrow(text));
+        views.emplace_back(static_cast<const char*>(PyUnicode_DATA(object)),
+                           static_cast<size_t>(PyUnicode_GET_LENGTH(object)));
+        return;
+      }
+      PyObject* utf8 = PyUnicode_AsUTF8String(object);
+      if (!utf8) {
+        PyErr_Clear();  // a lone surrogate: its bytes are invalid UTF-8 and become U+FFFD
+        utf8 = PyUnicode_AsEncodedString(object, "utf-8", "surrogatepass");
+        if (!utf8) throw nb::python_error();
+        known_valid = false;
+      }
+      add_bytes(utf8);
+      keep_.push_back(nb::steal(utf8));
+    } else if (PyBytes_Check(object)) {
+      known_valid = false;
+      keep_.push_back(nb::borrow(text));
+      add_bytes(object);
+    } else {
+      throw nb::type_error((std::string("a text must be str or bytes, not ") + Py_TYPE(object)->tp_name).c_str());
+    }
+  }
+  std::vector<std::string_view> views;
+  bool known_valid = true;
+
+ private:
+  void add_bytes(PyObject* bytes) {
+    views.emplace_back(PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)));
+  }
+  std::vector<nb::object> keep_;
+};
+
+TextBatch texts_of(nb::sequence texts) {
+  TextBatch batch(nb::len(texts));
+  for (nb::handle text : texts) batch.add(text);
+  return batch;
+}
+
+// Python's ints for ids, made once: a list of ids is then a list of pointers.
+PyObject* id_object(uint32_t id) {
+  static std::vector<PyObject*> objects;
+  while (objects.size() <= id) objects.push_back(PyLong_FromSize_t(objects.size()));
+  return Py_NewRef(objects[id]);
+}
+
+nb::list id_list(const uint32_t* first, const uint32_t* last) {
+  PyObject* list = PyList_New(last - first);
+  if (!list) throw nb::python_error();
+  for (Py_ssize_t i = 0; first + i < last; ++i) PyList_SET_ITEM(list, i, id_object(first[i]));
+  return nb::steal<nb::list>(list);
+}
+
+// Python's memory in one piece: what a pyarrow buffer is made from.
+nb::bytes raw_bytes(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
+
+// Words in canonical order as the buffers of a large_utf8 and a uint64 column. A word that opens a line stands as it is,
+// any other has ▁ in front.
+std::tuple<nb::bytes, nb::bytes, nb::bytes> table_columns(const WordTable& table) {
+  std::vector<int64_t> offsets{0};
+  std::string data;
+  std::vector<uint64_t> counts;
+  {
+    nb::gil_scoped_release unlocked;
+    for (const uint32_t index : table.sorted()) {
+      const Word word = table.at(index);
+      if (!word.opens_line) data += kSpaceMarkUtf8;
+      data += word.bytes;
+      offsets.push_back(static_cast<int64_t>(data.size()));
+      counts.push_back(word.count);
+    }
+  }
+  return {raw_bytes(offsets.data(), offsets.size() * sizeof(int64_t)), raw_bytes(data.data(), data.size()),
+          raw_bytes(counts.data(), counts.size() * sizeof(uint64_t))};
+}
+
+void add_word(WordTable& table, std::string_view text, uint64_t count) {
+  const bool marked = text.starts_with(kSpaceMarkUtf8);
+  if (marked) text.remove_prefix(kSpaceMarkUtf8.size());
+  if (text.find(' ') != text.npos || text.find('\n') != text.npos || text.find(kSpaceMarkUtf8) != text.npos) {
+    throw nb::value_error("a word has no space, no newline, and a ▁ only at its start");
+  }
+  table.add(text, !marked, count);
+}
+
+// An Arrow array of whatever library, and what keeps it alive.
+struct ArrowInput {
+  explicit ArrowInput(nb::handle source) : capsules(nb::cast<nb::tuple>(source.attr("__arrow_c_array__")())) {
+    schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
+    if (schema) array = static_cast<ArrowArray*>(PyCapsule_GetPointer(capsules[1].ptr(), "arrow_array"));
+    if (!array) throw nb::python_error();
+  }
+  nb::tuple capsules;
+  const ArrowSchema* schema = nullptr;
+  const ArrowArray* array = nullptr;
+};
+
+void add_columns(WordTable& table, nb::handle words, nb::handle counts) {
+  const ArrowInput word_input(words), count_input(counts);
+  const std::vector<std::string_view> texts = arrow_strings(*word_input.schema, *word_input.array);
+  if (std::string_view(count_input.schema->format) != "L" ||
+      static_cast<int64_t>(texts.size()) != count_input.array->length) {
+    throw nb::value_error("words and counts must be a string and a uint64 column of the same length");
+  }
+  const auto* values = static_cast<const uint64_t*>(count_input.array->buffers[1]) + count_input.array->offset;
+  for (size_t i = 0; i < texts.size(); ++i) add_word(table, texts[i], values[i]);
+}
+
+// Calls `callback(done, wanted)` at most every 50 ms, and lets Ctrl-C through.
+Progress progress_to(const std::optional<nb::callable>& callback) {
+  auto last = std::chrono::steady_clock::now();
+  return [callback, last](uint64_t done, uint64_t wanted) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (done < wanted && now - last < std::chrono::milliseconds(50)) return;
+    last = now;
+    nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals()) throw nb::python_error();
+    if (callback) (*callback)(done, wanted);
+  };
+}
+
+TrainingResult train(const WordTable& table, uint64_t vocabulary_size, uint64_t minimum_frequency,
+                     float character_coverage, uint32_t max_piece_characters, bool split_by_unicode_script,
+                     bool split_by_number, bool split_digits, bool add_dummy_prefix,
+                     std::vector<std::string> meta_pieces, const std::string& required_characters,
+                     const std::optional<nb::callable>& progress) {
+  TrainingOptions options;
+  options.character_coverage = character_coverage;
+  options.max_piece_characters = max_piece_characters;
+  options.split_by_unicode_script = split_by_unicode_script;
+  options.split_by_number = split_by_number;
+  options.split_digits = split_digits;
+  options.add_dummy_prefix = add_dummy_prefix;
+  options.meta_pieces = std::move(meta_pieces);
+  for (const char *p = required_characters.data(), *last = p + required_characters.size(); p < last;) {
+    const Decoded c = decode_utf8(p, last);
+    options.required_characters += c.code;
+    p += c.length;
+  }
+  const Progress report = progress_to(progress);
+  nb::gil_scoped_release unlocked;
+  return train_bpe(table, options, vocabulary_size, minimum_frequency, report);
+}
+
+Model make_model(const nb::list& pieces, const std::vector<float>& scores, const std::vector<int>& types,
+                 nb::bytes charsmap, bool add_dummy_prefix, bool remove_extra_whitespaces, bool escape_whitespaces,
+                 bool treat_whitespace_as_suffix, bool byte_fallback, const std::string& unknown_surface) {
+  Model model;
+  for (nb::handle piece : pieces) model.pieces.push_back(nb::cast<std::string>(piece));
+  model.scores = scores;
+  for (const int type : types) model.types.push_back(static_cast<PieceType>(type));
+  if (model.scores.size() != model.size() || model.types.size() != model.size()) {
+    throw nb::value_error("pieces, scores and types must have the same length");
+  }
+  model.charsmap.assign(charsmap.c_str(), charsmap.size());
+  model.add_dummy_prefix = add_dummy_prefix;
+  model.remove_extra_whitespaces = remove_extra_whitespaces;
+  model.escape_whitespaces = escape_whitespaces;
+  model.treat_whitespace_as_suffix = treat_whitespace_as_suffix;
+  model.byte_fallback = byte_fallback;
+  model.unknown_surface = unknown_surface;
+  return model;
+}
+
+nb::list encode(const Encoder& encoder, nb::handle text) {
+  TextBatch batch;
+  batch.add(text);
+  std::vector<uint32_t> ids;
+  {
+    nb::gil_scoped_release unlocked;
+    encoder.encode(batch.views[0], ids);
+  }
+  return id_list(ids.data(), ids.data() + ids.size());
+}
+
+nb::list encode_batch(const Encoder& encoder, nb::sequence texts, unsigned threads) {
+  const TextBatch batch = texts_of(texts);
+  std::vector<Encoder::Batch> results;
+  {
+    nb::gil_scoped_release unlocked;
+    results = encoder.encode_batch(batch.views, threads);
+  }
+  nb::list out;
+  for (Encoder::Batch& result : results) {
+    size_t begin = 0;
+    for (const size_t end : result.ends) {
+      out.append(id_list(result.ids.data() + begin, result.ids.data() + end));
+      begin = end;
+    }
+    result = {};
+  }
+  return out;
+}
+
+// (id, piece, begin, end) of each token, in bytes of the text's UTF-8.
+std::vector<std::tuple<uint32_t, std::string, size_t, size_t>> encode_spans(const Encoder& encoder, nb::handle text) {
+  TextBatch batch;
+  batch.add(text);
+  std::vector<TokenSpan> spans;
+  {
+    nb::gil_scoped_release unlocked;
+    spans = encoder.encode_spans(batch.views[0]);
+  }
+  std::vector<std::tuple<uint32_t, std::string, size_t, size_t>> out;
+  for (TokenSpan& span : spans) out.emplace_back(span.id, std::move(span.piece), span.begin, span.end);
+  return out;
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The native core of Piecework: counting, training, encoding. Use the piecework package instead.";
+
+  nb::exception<ModelError>(m, "CoreModelError", PyExc_ValueError);
+  nb::exception<CountOverflow>(m, "CountOverflow", PyExc_OverflowError);
+
+  nb::class_<WordTable>(m, "WordTable")
+      .def(nb::init<>())
+      .def("__len__", &WordTable::size)
+      .def_prop_ro("total", &WordTable::total)
+      .def_prop_ro("memory_bytes", &WordTable::memory_bytes)
+      .def("columns", &table_columns)
+      .def("add_columns", &add_columns, nb::arg("words"), nb::arg("counts"))
+      .def(
+          "merge", [](WordTable& table, const WordTable& other) { table.merge(other); }, nb::arg("other"),
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("scale", &WordTable::scale, nb::arg("factor"), nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<CountStatistics>(m, "CountStatistics")
+      .def_ro("bytes", &CountStatistics::bytes)
+      .def_ro("lines", &CountStatistics::lines)
+      .def_ro("marked_lines", &CountStatistics::marked_lines)
+      .def_ro("long_lines", &CountStatistics::long_lines)
+      .def_ro("invalid_bytes", &CountStatistics::invalid_bytes);
+
+  nb::class_<WordCounter>(m, "WordCounter")
+      .def(nb::init<unsigned, size_t>(), nb::arg("threads"), nb::arg("max_line_bytes"))
+      .def(
+          "add_texts",
+          [](WordCounter& counter, nb::sequence texts) {
+            const TextBatch batch = texts_of(texts);
+            nb::gil_scoped_release unlocked;
+            counter.add(batch.views, batch.known_valid);
+          },
+          nb::arg("texts"))
+      .def(
+          "add_arrow",
+          [](WordCounter& counter, nb::handle array) {
+            const ArrowInput input(array);
+            const std::vector<std::string_view> texts = arrow_strings(*input.schema, *input.array);
+            nb::gil_scoped_release unlocked;
+            counter.add(texts, false);
+          },
+          nb::arg("array"))
+      .def_prop_ro("memory_bytes", &WordCounter::memory_bytes)
+      .def_prop_ro("statistics", &WordCounter::statistics)
+      .def("finish", &WordCounter::finish, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<TrainingResult>(m, "TrainingResult")
+      .def_prop_ro("merges",
+                   [](const TrainingResult& result) {
+                     nb::list out;
+                     for (const Merge& merge : result.merges) out.append(nb::make_tuple(merge.piece, merge.frequency));
+                     return out;
+                   })
+      .def_prop_ro("characters", [](const TrainingResult& result) {
+        nb::list out;
+        for (const Character& c : result.characters) {
+          std::string text;
+          append_utf8(text, c.code);
+          out.append(nb::make_tuple(text, c.count));
+        }
+        return out;
+      });
+
+  m.def("train", &train, nb::arg("words"), nb::kw_only(), nb::arg("vocabulary_size"), nb::arg("minimum_frequency"),
+        nb::arg("character_coverage"), nb::arg("max_piece_characters"), nb::arg("split_by_unicode_script"),
+        nb::arg("split_by_number"), nb::arg("split_digits"), nb::arg("add_dummy_prefix"), nb::arg("meta_pieces"),
+        nb::arg("required_characters"), nb::arg("progress") = nb::none());
+
+  nb::class_<Encoder>(m, "Encoder")
+      .def(
+          "__init__",
+          [](Encoder* self, const nb::list& pieces, const std::vector<float>& scores, const std::vector<int>& types,
+             nb::bytes charsmap, bool add_dummy_prefix, bool remove_extra_whitespaces, bool escape_whitespaces,
+             bool treat_whitespace_as_suffix, bool byte_fallback, const std::string& unknown_surface) {
+            Model model = make_model(pieces, scores, types, charsmap, add_dummy_prefix, remove_extra_whitespaces,
+                                     escape_whitespaces, treat_whitespace_as_suffix, byte_fallback, unknown_surface);
+            nb::gil_scoped_release unlocked;
+            new (self) Encoder(std::move(model));
+          },
+          nb::arg("pieces"), nb::arg("scores"), nb::arg("types"), nb::kw_only(), nb::arg("charsmap"),
+          nb::arg("add_dummy_prefix"), nb::arg("remove_extra_whitespaces"), nb::arg("escape_whitespaces"),
+          nb::arg("treat_whitespace_as_suffix"), nb::arg("byte_fallback"), nb::arg("unknown_surface"))
+      .def("encode", &encode, nb::arg("text"))
+      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
+      .def("encode_spans", &encode_spans, nb::arg("text"))
+      .def(
+          "decode",
+          [](const Encoder& encoder, const std::vector<uint32_t>& ids) {
+            std::string text;
+            {
+              nb::gil_scoped_release unlocked;
+              text = encoder.decode(ids);
+            }
+            return text;
+          },
+          nb::arg("ids"));
+}

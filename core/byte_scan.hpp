@@ -1,0 +1,67 @@
+// Finds the few bytes that matter in a block of 64: with SSE2 or NEON always, with AVX2 where the machine has it.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace piecework {
+
+// Bit i is set where block[i] is a space, a newline, or 0xE2, the first byte of ▁ and ▅.
+inline uint64_t separators_baseline(const char* block) {
+#if defined(__x86_64__)
+  uint64_t mask = 0;
+  const __m128i space = _mm_set1_epi8(' '), newline = _mm_set1_epi8('\n'), lead = _mm_set1_epi8('\xE2');
+  for (int i = 0; i < 4; ++i) {
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i);
+    const __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, space), _mm_cmpeq_epi8(v, newline)),
+                                     _mm_cmpeq_epi8(v, lead));
+    mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(hit))) << (16 * i);
+  }
+  return mask;
+#elif defined(__aarch64__)
+  static constexpr uint8_t kBits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  const uint8x16_t bits = vld1q_u8(kBits);
+  uint64_t mask = 0;
+  for (int i = 0; i < 4; ++i) {
+    const uint8x16_t v = vld1q_u8(reinterpret_cast<const uint8_t*>(block) + 16 * i);
+    const uint8x16_t hit = vandq_u8(
+        vorrq_u8(vorrq_u8(vceqq_u8(v, vdupq_n_u8(' ')), vceqq_u8(v, vdupq_n_u8('\n'))), vceqq_u8(v, vdupq_n_u8(0xE2))),
+        bits);
+    const uint64_t low = vaddv_u8(vget_low_u8(hit)), high = vaddv_u8(vget_high_u8(hit));
+    mask |= (low | high << 8) << (16 * i);
+  }
+  return mask;
+#else
+  uint64_t mask = 0;
+  for (int i = 0; i < 64; ++i) {
+    const char c = block[i];
+    mask |= static_cast<uint64_t>(c == ' ' || c == '\n' || c == '\xE2') << i;
+  }
+  return mask;
+#endif
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) inline uint64_t separators_avx2(const char* block) {
+  uint64_t mask = 0;
+  for (int i = 0; i < 2; ++i) {
+    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block) + i);
+    const __m256i hit = _mm256_or_si256(_mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8(' ')),
+                                                        _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\n'))),
+                                        _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\xE2')));
+    mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(hit))) << (32 * i);
+  }
+  return mask;
+}
+inline bool has_avx2() {
+  static const bool has = __builtin_cpu_supports("avx2");
+  return has;
+}
+#endif
+
+}  // namespace piecework

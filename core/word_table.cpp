@@ -1,0 +1,142 @@
+#include "word_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "utf8.hpp"
+
+namespace piecework {
+
+static_assert(std::endian::native == std::endian::little, "keys are packed for little-endian machines");
+
+void WordTable::flush() {
+  const size_t n = queued_;
+  queued_ = 0;
+  if (n == 0) return;
+  if (slots_.empty() || (size_ + n) * 3 > slots_.size() * 2) grow();
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t slot = slots_[queue_[i].hash & mask_];
+    if (slot) __builtin_prefetch(&entry(static_cast<uint32_t>(slot) - 1));
+  }
+  for (size_t i = 0; i < n; ++i) {
+    const Queued& q = queue_[i];
+    const uint64_t tag = q.hash >> 32;
+    for (uint64_t at = q.hash & mask_;; at = (at + 1) & mask_) {
+      const uint64_t slot = slots_[at];
+      if (slot == 0) {
+        insert(q.key, q.hash, q.count);
+        break;
+      }
+      if (slot >> 32 == tag) {
+        Entry& e = entry(static_cast<uint32_t>(slot) - 1);
+        if (e.key == q.key) {
+          e.count = add_counts(e.count, q.count);
+          break;
+        }
+      }
+    }
+  }
+}
+
+void WordTable::add_long(std::string_view word, bool opens_line, uint64_t count) {
+  if (slots_.empty() || (size_ + kQueue + 1) * 3 > slots_.size() * 2) grow();
+  const uint64_t hash = hash_bytes(word) + opens_line;
+  const uint64_t tail = (opens_line ? ShortKey::kFlag : 0) | ShortKey::kLongLength << ShortKey::kLengthShift |
+                        static_cast<uint64_t>(word.size());
+  for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+    const uint64_t slot = slots_[at];
+    if (slot == 0) break;
+    if (slot >> 32 != hash >> 32) continue;
+    Entry& e = entry(static_cast<uint32_t>(slot) - 1);
+    if (e.key.words[1] == hash && e.key.words[2] == tail && long_bytes(e.key) == word) {
+      e.count = add_counts(e.count, count);
+      return;
+    }
+  }
+  insert({{reinterpret_cast<uint64_t>(keep(word)), hash, tail}}, hash, count);
+}
+
+void WordTable::insert(const ShortKey& key, uint64_t hash, uint64_t count) {
+  if (size_ >= UINT32_MAX - 1) throw std::length_error("more than 4 billion distinct words in one table");
+  if (size_ % kBlock == 0 && size_ / kBlock == blocks_.size()) {
+    blocks_.push_back(std::make_unique_for_overwrite<Entry[]>(kBlock));
+  }
+  uint64_t at = hash & mask_;
+  while (slots_[at]) at = (at + 1) & mask_;
+  entry(size_) = {count, key};
+  slots_[at] = (hash >> 32) << 32 | (size_ + 1);
+  ++size_;
+}
+
+void WordTable::grow() {
+  slots_.assign(slots_.empty() ? 1 << 12 : slots_.size() * 2, 0);
+  mask_ = slots_.size() - 1;
+  for (size_t i = 0; i < size_; ++i) {
+    const uint64_t hash = key_hash(entry(i).key);
+    uint64_t at = hash & mask_;
+    while (slots_[at]) at = (at + 1) & mask_;
+    slots_[at] = (hash >> 32) << 32 | (i + 1);
+  }
+}
+
+const char* WordTable::keep(std::string_view word) {
+  if (word.size() > arena_left_) {
+    const size_t size = std::max(word.size(), kArenaBlock);
+    arena_.push_back(std::make_unique_for_overwrite<char[]>(size));
+    arena_bytes_ += size;
+    arena_next_ = arena_.back().get();
+    arena_left_ = size;
+  }
+  char* at = arena_next_;
+  std::memcpy(at, word.data(), word.size());
+  arena_next_ += word.size();
+  arena_left_ -= word.size();
+  return at;
+}
+
+uint64_t WordTable::total() const {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < size_; ++i) sum = add_counts(sum, entry(i).count);
+  return sum;
+}
+
+size_t WordTable::memory_bytes() const {
+  return slots_.size() * sizeof(uint64_t) + blocks_.size() * kBlock * sizeof(Entry) + arena_bytes_;
+}
+
+void WordTable::merge(const WordTable& other) {
+  for (size_t i = 0; i < other.size_; ++i) {
+    const Entry& e = other.entry(i);
+    if (e.key.length() == ShortKey::kLongLength) {
+      add_long(long_bytes(e.key), e.key.flag(), e.count);
+      continue;
+    }
+    queue_[queued_] = {e.key, e.key.hash(), e.count};
+    if (!slots_.empty()) __builtin_prefetch(&slots_[queue_[queued_].hash & mask_]);
+    if (++queued_ == kQueue) flush();
+  }
+  flush();
+}
+
+void WordTable::scale(uint64_t factor) {
+  for (size_t i = 0; i < size_; ++i) multiply_counts(entry(i).count, factor);  // all or nothing
+  for (size_t i = 0; i < size_; ++i) entry(i).count *= factor;
+}
+
+std::vector<uint32_t> WordTable::sorted() const {
+  std::vector<uint32_t> order(size_);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
+    const Word x = at(a), y = at(b);
+    if (x.opens_line == y.opens_line) return x.bytes < y.bytes;
+    // One has ▁ in front: compare that with the other's first bytes, then the rest.
+    const std::string_view bare = x.opens_line ? x.bytes : y.bytes, rest = x.opens_line ? y.bytes : x.bytes;
+    const int mark = bare.substr(0, kSpaceMarkUtf8.size()).compare(kSpaceMarkUtf8);
+    const int bare_to_marked = mark ? mark : bare.substr(kSpaceMarkUtf8.size()).compare(rest);
+    return x.opens_line ? bare_to_marked < 0 : bare_to_marked > 0;
+  });
+  return order;
+}
+
+}  // namespace piecework

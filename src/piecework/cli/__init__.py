@@ -1,0 +1,91 @@
+"""The command line: what all commands have in common. Each has its own file, imported when it is called."""
+
+import importlib
+import os
+import sys
+import traceback
+from typing import Any, NoReturn
+
+import click
+
+from piecework.cli.terminal import Terminal
+from piecework.errors import PieceworkError, RecipeError
+
+__all__ = ["main"]
+
+COMMANDS = ("train", "encode", "decode", "inspect")
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+
+class CommandGroup(click.Group):
+    """Imports `piecework.cli.<name>` when the command `<name>` is called; turns errors into exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"piecework.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f'did you mean "{close[0]}"?' if close else f"the commands are {', '.join(COMMANDS)}"
+            raise click.UsageError(f'no such command "{args[0]}"; {hint}', ctx) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        terminal = ctx.ensure_object(Terminal)
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except PieceworkError as error:
+            if terminal.verbose:
+                traceback.print_exc()
+            terminal.error(str(error))
+            ctx.exit(USAGE if isinstance(error, RecipeError) else FAILED)
+        except KeyboardInterrupt:
+            terminal.error("interrupted")
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            # The reader, `head` for example, has all that it wants. What is still buffered has to go
+            # somewhere, or the interpreter complains about it when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+        except MemoryError:
+            terminal.error("out of memory; `piecework train --dry-run` estimates what training needs")
+            ctx.exit(FAILED)
+
+
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 ok, 1 failed, 2 usage or configuration, 130 interrupted.",
+)
+@click.version_option(package_name="piecework", prog_name="piecework", message="%(prog)s %(version)s")
+def group() -> None:
+    """Train, use and inspect multilingual subword tokenizers.
+
+    \b
+    Start with:
+      piecework train corpus/ --out tokenizers/first --dry-run
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line and exit."""
+    # Pieces are Unicode whatever the locale says, and a file name may be no valid text at all.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    group(prog_name="piecework")
+    sys.exit(0)

@@ -1,0 +1,69 @@
+"""`piecework train --dry-run`: the recipe, the files, and what training would cost."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import orjson
+
+from piecework.cli.estimate import estimate_training
+from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds
+from piecework.corpus import InputFile
+
+if TYPE_CHECKING:
+    from piecework import Recipe
+
+__all__ = ["show_plan"]
+
+FILES_SHOWN = 10
+
+
+def show_plan(
+    terminal: Terminal,
+    recipe: "Recipe",
+    files: Sequence[InputFile],
+    *,
+    text_field: str,
+    threads: int,
+    as_json: bool,
+) -> None:
+    """Print the plan to stdout, as text or JSON."""
+    estimate = estimate_training(files, text_field=text_field, threads=threads)
+    settings = recipe.model_dump(mode="json")
+    size_bytes = sum(file.size_bytes for file in files)
+    if as_json:
+        plan = {
+            "recipe": settings,
+            "files": [{"path": str(file.path), "size_bytes": file.size_bytes} for file in files],
+            "size_bytes": size_bytes,
+            "threads": threads,
+            "estimate": estimate and asdict(estimate),
+        }
+        sys.stdout.buffer.write(orjson.dumps(plan, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        return
+
+    lines = ["recipe"]
+    lines += [
+        f"  {name} = {'none' if value is None else orjson.dumps(value).decode()}"
+        for name, value in settings.items()
+    ]
+    lines += ["", f"input: {format_count(len(files), 'file')}, {format_bytes(size_bytes)} to read"]
+    shown = files if terminal.verbose else files[:FILES_SHOWN]
+    lines += [f"  {format_bytes(file.size_bytes):>10}  {file.path}" for file in shown]
+    if len(shown) < len(files):
+        lines.append(f"  {'':>10}  and {len(files) - len(shown):,} more (-v shows all)")
+    lines.append("")
+    if estimate is None:
+        lines.append("estimate: none, as the start of the input has no text")
+    else:
+        total_s = estimate.counting_s + estimate.training_s
+        lines += [
+            f"estimate, from counting {format_bytes(estimate.sample_bytes)} "
+            f"with {format_count(threads, 'thread')}",
+            f"  time    about {format_seconds(total_s)} ({format_seconds(estimate.counting_s)} to count, "
+            f"{format_seconds(estimate.training_s)} to train)",
+            f"  memory  about {format_bytes(estimate.memory_bytes)}, "
+            f"for {estimate.distinct_words:,} distinct words",
+        ]
+    print("\n".join(lines), flush=True)

@@ -1,0 +1,86 @@
+"""What a training would cost, from a small sample of the input: used by `piecework train --dry-run`."""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from piecework.corpus import Batch, InputFile, open_batches
+
+__all__ = ["Estimate", "estimate_training"]
+
+SAMPLE_BATCHES = 8
+SAMPLE_BATCH_BYTES = 1 << 20
+SAMPLE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What reading, counting and training will take, roughly."""
+
+    sample_bytes: int
+    """How much of the input, as stored, the estimate rests on."""
+    distinct_words: int
+    memory_bytes: int
+    counting_s: float
+    training_s: float
+
+
+def estimate_training(files: Sequence[InputFile], *, text_field: str, threads: int) -> Estimate | None:
+    """Count at most 8 MB or for one second, and extrapolate; None where the sample has no text.
+
+    The number of distinct words grows as a power of the text's size (Heaps' law); the exponent comes from
+    comparing one half of the sample with the whole.
+    """
+    from piecework.counting.words import WordCounter
+
+    halves = (WordCounter(threads=threads), WordCounter(threads=threads))
+    sample_bytes = 0
+    started = time.monotonic()
+    for index, batch in enumerate(_sample(files, text_field)):
+        halves[index % 2].add(batch.documents)
+        sample_bytes += batch.read_bytes
+        if time.monotonic() - started > SAMPLE_SECONDS:
+            break
+    elapsed_s = time.monotonic() - started
+    first, second = (half.finish() for half in halves)
+    sample = first + second
+    if not len(sample):
+        return None
+    factor = max(1.0, sum(file.size_bytes for file in files) / max(1, sample_bytes))
+    # Natural text lies between 0.4 and 0.8; a sample too small to tell gets the middle.
+    exponent = math.log2(len(sample) / len(first)) if len(first) and len(second) else 0.6
+    distinct_words = round(len(sample) * factor ** min(max(exponent, 0.4), 0.8))
+    return Estimate(
+        sample_bytes=sample_bytes,
+        distinct_words=distinct_words,
+        memory_bytes=BASE_BYTES + distinct_words * BYTES_PER_WORD,
+        counting_s=elapsed_s * factor,
+        training_s=BASE_TRAINING_S + distinct_words * TRAINING_S_PER_WORD,
+    )
+
+
+def _sample(files: Sequence[InputFile], text_field: str) -> Iterator[Batch]:
+    """A few batches from the starts of files that are spread evenly over the input."""
+    count = min(len(files), SAMPLE_BATCHES)
+    # A pipe can be read only once.
+    chosen = [files[index * len(files) // count] for index in range(count) if files[index].size_bytes]
+    open_files = [
+        open_batches([file], text_field=text_field, batch_bytes=SAMPLE_BATCH_BYTES) for file in chosen
+    ]
+    taken = 0
+    while open_files and taken < SAMPLE_BATCHES:
+        for batches in open_files.copy():
+            batch = next(batches, None)
+            if batch is None:
+                open_files.remove(batches)
+            elif taken < SAMPLE_BATCHES:
+                taken += 1
+                yield batch
+
+
+# Measured, see the comment at the top of benchmarks.
+BASE_BYTES = 100 << 20
+BYTES_PER_WORD = 150
+BASE_TRAINING_S = 0.1
+TRAINING_S_PER_WORD = 2e-6

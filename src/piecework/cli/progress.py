@@ -1,0 +1,82 @@
+"""How far a command has come: bars on a terminal, else a line every ten seconds."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from piecework.cli.terminal import Terminal, format_bytes
+
+__all__ = ["show_progress"]
+
+Unit = Literal["bytes", "pieces"]
+Update = Callable[[int, int], None]
+"""Called with what is done and what there is to do."""
+
+LINE_INTERVAL_S = 10.0
+
+
+@contextmanager
+def show_progress(terminal: Terminal, title: str, unit: Unit) -> Iterator[Update]:
+    """Show how one stage gets on, in the way that fits where stderr goes.
+
+    >>> with show_progress(Terminal(quiet=True), "Counting", "bytes") as update:
+    ...     update(1_000_000, 2_000_000)
+    """
+    if terminal.quiet:
+        yield lambda _done, _total: None
+    elif terminal.is_interactive:
+        with _bar(title, unit) as update:
+            yield update
+    else:
+        yield _lines(terminal, title, unit)
+
+
+def _lines(terminal: Terminal, title: str, unit: Unit) -> Update:
+    said_at = time.monotonic()
+
+    def update(done: int, total: int) -> None:
+        nonlocal said_at
+        now = time.monotonic()
+        if now - said_at >= LINE_INTERVAL_S:
+            said_at = now
+            terminal.say(f"{title}: {_amount(done, total, unit)}")
+
+    return update
+
+
+def _amount(done: int, total: int, unit: Unit) -> str:
+    def amount(number: int) -> str:
+        return format_bytes(number) if unit == "bytes" else f"{number:,}"
+
+    # The size of a pipe is not known.
+    share = f" of {amount(total)} ({100 * done / total:.0f} %)" if total >= done and total else ""
+    return f"{amount(done)}{share}{'' if unit == 'bytes' else f' {unit}'}"
+
+
+@contextmanager
+def _bar(title: str, unit: Unit) -> Iterator[Update]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[amount]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    console = Console(file=sys.stderr)
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(f"{title:<8}", total=None, amount="")
+
+        def update(done: int, total: int) -> None:
+            # Drawn by rich's own thread a few times a second, so an update costs little.
+            progress.update(
+                task,
+                completed=done,
+                total=total if total >= done else None,
+                amount=_amount(done, total, unit),
+            )
+
+        yield update

@@ -1,0 +1,222 @@
+"""`piecework train`: text files to a tokenizer."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from piecework.cli.settings import RECIPES
+from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
+from piecework.errors import InputError
+
+if TYPE_CHECKING:
+    from piecework import Recipe, WordCounts
+    from piecework.corpus import InputFile, Skipped
+
+__all__ = ["command"]
+
+OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
+
+
+@click.command("train")
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), help="Folder for tokenizer.model and tokenizer.vocab."
+)
+@click.option("--vocab-size", type=click.IntRange(min=1), help="Number of pieces [default: the recipe's].")
+@click.option(
+    "--recipe",
+    type=click.Choice(RECIPES),
+    default=RECIPES[0],
+    show_default=True,
+    help="gpt-sw3: 64,000 pieces, split digits, byte fallback, code tokens, whitespace runs. "
+    "plain: SentencePiece's defaults for BPE, without normalisation.",
+)
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting of the recipe.")
+@click.option("--text-field", default="text", show_default=True, help="Field of JSONL, column of Parquet.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads to use [default: all cores].")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the recipe, the files and what training would cost; write nothing."
+)
+@click.option("--force", is_flag=True, help="Overwrite a tokenizer that is there.")
+@click.option("--json", "as_json", is_flag=True, help="Write what was done as a JSON object.")
+@verbosity_options
+@click.pass_obj
+def command(
+    terminal: Terminal,
+    inputs: tuple[Path, ...],
+    out: Path | None,
+    vocab_size: int | None,
+    recipe: str,
+    settings: tuple[str, ...],
+    text_field: str,
+    threads: int | None,
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Train a BPE tokenizer, the same to the byte as SentencePiece's, on the text of INPUT...
+
+    INPUT is a file, a folder or a pattern in quotes. Read are .txt (a sentence a line), .jsonl and .parquet,
+    the first two also with .gz or .zst; files with other names count as text. The settings have
+    SentencePiece's names.
+
+    \b
+    Examples:
+      piecework train corpus/ --out out/nordic
+      piecework train corpus/ --out out/nordic --dry-run
+      piecework train "data/*.jsonl.zst" --out out/small --vocab-size 32000 --text-field content
+      piecework train book.txt --out out/plain --recipe plain --set character_coverage=1.0 \\
+          --set 'user_defined_symbols=["<|sv|>", "<|da|>"]'
+    """
+    from piecework.cli.settings import resolve_recipe
+    from piecework.corpus import find_files
+    from piecework.files import check_output
+
+    resolved = resolve_recipe(recipe, vocab_size, settings)
+    if out is None and not dry_run:
+        raise click.UsageError('missing option "--out DIR": the folder to write into')
+    if resolved.vocab_size % 128 and recipe == "gpt-sw3":
+        terminal.warn(
+            f"vocab_size {resolved.vocab_size} is not divisible by 128, which costs a language model speed; "
+            f"the next that is: {-(-resolved.vocab_size // 128) * 128}"
+        )
+    files = find_files(inputs)
+    thread_count = threads or available_cores()
+    if out is not None:
+        check_output(out, OUTPUT_NAMES, force=force)
+    if dry_run:
+        from piecework.cli.dry_run import show_plan
+
+        show_plan(terminal, resolved, files, text_field=text_field, threads=thread_count, as_json=as_json)
+        arguments = [argument for argument in sys.argv[1:] if argument != "--dry-run"]
+        terminal.suggest(*arguments, *(() if out else ("--out", "DIR")))
+        return
+    assert out is not None
+    done = _train(terminal, resolved, files, out, text_field=text_field, threads=thread_count, force=force)
+    if as_json:
+        import orjson
+
+        sys.stdout.buffer.write(orjson.dumps(done, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    terminal.suggest("inspect", out)
+
+
+def _train(
+    terminal: Terminal,
+    recipe: "Recipe",
+    files: "list[InputFile]",
+    out: Path,
+    *,
+    text_field: str,
+    threads: int,
+    force: bool,
+) -> dict[str, Any]:
+    """Read, count, train and save; what was done comes back for --json."""
+    from piecework import train
+    from piecework.cli.progress import show_progress
+    from piecework.corpus import Skipped
+
+    skipped = Skipped()
+    started = time.monotonic()
+    counts = _count(terminal, recipe, files, skipped, text_field=text_field, threads=threads)
+    counting_s = time.monotonic() - started
+    size_bytes = sum(file.size_bytes for file in files)
+    terminal.say(
+        f"counted {format_count(len(counts), 'distinct word')} of {counts.total:,} in "
+        f"{format_count(len(files), 'file')} ({format_bytes(size_bytes)}) in {format_seconds(counting_s)}"
+    )
+    _report_unusable(terminal, counts, skipped)
+
+    started = time.monotonic()
+    with show_progress(terminal, "merging", "pieces") as update:
+        tokenizer = train(counts, recipe, progress=update)
+    training_s = time.monotonic() - started
+    tokenizer.save(out, force=force)
+    terminal.say(f"trained {tokenizer.vocab_size:,} pieces in {format_seconds(training_s)}")
+    terminal.detail(f"peak memory {format_bytes(peak_memory_bytes())}, {threads} threads")
+    terminal.say(f"wrote {' and '.join(str(out / name) for name in OUTPUT_NAMES)}")
+    return {
+        "model": str(out / OUTPUT_NAMES[0]),
+        "vocab": str(out / OUTPUT_NAMES[1]),
+        "vocab_size": tokenizer.vocab_size,
+        "recipe": recipe.model_dump(mode="json"),
+        "files": [str(file.path) for file in files],
+        "size_bytes": size_bytes,
+        "words": counts.total,
+        "distinct_words": len(counts),
+        "dropped_lines": counts.dropped_lines,
+        "long_lines": counts.long_lines,
+        "invalid_bytes": counts.invalid_bytes,
+        "skipped": skipped.by_file(),
+        "threads": threads,
+        "counting_s": round(counting_s, 3),
+        "training_s": round(training_s, 3),
+        "peak_memory_bytes": peak_memory_bytes(),
+    }
+
+
+def _count(
+    terminal: Terminal,
+    recipe: "Recipe",
+    files: "list[InputFile]",
+    skipped: "Skipped",
+    *,
+    text_field: str,
+    threads: int,
+) -> "WordCounts":
+    from piecework.cli.progress import show_progress
+    from piecework.corpus import open_batches
+    from piecework.counting.words import WordCounter
+
+    # Only where it is given: SentencePiece's default drops lines of more than 4192 bytes, and with them much text.
+    longest = recipe.max_sentence_length if "max_sentence_length" in recipe.model_fields_set else None
+    counter = WordCounter(threads=threads, max_sentence_length=longest)
+    total_bytes = sum(file.size_bytes for file in files)
+    read_bytes = 0
+    with show_progress(terminal, "counting", "bytes") as update:
+        for batch in open_batches(files, text_field=text_field, skipped=skipped):
+            counter.add(batch.documents)
+            read_bytes += batch.read_bytes
+            update(read_bytes, total_bytes)
+    counts = counter.finish()
+    if not len(counts):
+        what = f"no text in {files[0].path if len(files) == 1 else f'any of {len(files):,} files'}"
+        if skipped.total:
+            fix = f'; records need a string in the field "{text_field}" (see --text-field)'
+            raise InputError(f"{what}: {skipped}{fix}")
+        raise InputError(f"{what} ({format_bytes(total_bytes)}): nothing to train on")
+    return counts
+
+
+def _report_unusable(terminal: Terminal, counts: "WordCounts", skipped: "Skipped") -> None:
+    if skipped.total:
+        terminal.warn(str(skipped))
+        for file, reasons in skipped.by_file().items():
+            listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+            terminal.detail(f"  {file}: {listed}")
+    if counts.dropped_lines:
+        terminal.warn(
+            f"{format_count(counts.dropped_lines, 'line')} with U+2585, SentencePiece's own mark, left out"
+        )
+    if counts.long_lines:
+        terminal.warn(f"{format_count(counts.long_lines, 'line')} longer than max_sentence_length left out")
+    if counts.invalid_bytes:
+        terminal.warn(f"{format_count(counts.invalid_bytes, 'byte')} of invalid UTF-8 read as U+FFFD")
+
+
+def available_cores() -> int:
+    """The cores that this process may use, which in a container can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def peak_memory_bytes() -> int:
+    """The most memory that this process has held so far, or 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,114 @@
+"""Which files to read: paths, folders and globs in, a list of files with their formats out."""
+
+import glob
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from piecework.corpus.streams import ByteStream, Compression
+from piecework.errors import InputError
+
+__all__ = ["Format", "InputFile", "find_files", "suffixes"]
+
+Format = Literal["text", "jsonl", "parquet"]
+
+FORMATS: dict[str, Format] = {
+    ".txt": "text",
+    ".text": "text",
+    ".md": "text",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".zst": "zst"}
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file to read and how to read it; its size is that on disk, and 0 for a pipe."""
+
+    path: Path
+    format: Format
+    compression: Compression | None
+    size_bytes: int
+
+
+def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
+    """The files that the paths stand for, in the order given; those of a folder or glob in order of name.
+
+    A folder stands for all files below it with a known suffix, and the others that look like text; hidden
+    ones are left out. A file that is named twice is read twice, as SentencePiece does.
+
+    >>> find_files(["no/such.txt"])
+    Traceback (most recent call last):
+    piecework.errors.InputError: no/such.txt: no such file or folder
+    """
+    return [file for path in paths for file in _expand(Path(path))]
+
+
+def _expand(path: Path) -> Iterator[InputFile]:
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        if not glob.has_magic(str(path)):
+            missing = isinstance(error, FileNotFoundError)
+            what = "no such file or folder" if missing else f"cannot read: {error.strerror}"
+            raise InputError(f"{path}: {what}") from error
+        matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
+        files = [match for match in matches if match.is_file()]
+        if not files:
+            raise InputError(f"{path}: no file matches this pattern") from error
+        yield from map(_input_file, files)
+        return
+    if not stat.S_ISDIR(mode):
+        yield _input_file(path)
+        return
+    found = [_input_file(file) for file in sorted(_visible_files(path)) if _is_readable(file)]
+    if not found:
+        raise InputError(
+            f"{path}: no readable file in this folder; readable are text and "
+            f"{', '.join(sorted(FORMATS))}, and all but .parquet also with .gz or .zst"
+        )
+    yield from found
+
+
+def _visible_files(folder: Path) -> Iterator[Path]:
+    def stop(error: OSError) -> None:
+        raise InputError(f"{error.filename}: cannot list the folder: {error.strerror}") from error
+
+    for root, folders, names in os.walk(folder, onerror=stop):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(root, name) for name in names if not name.startswith("."))
+
+
+def suffixes(path: Path) -> tuple[str, Compression | None]:
+    """The suffix that tells the format, and the compression that comes after it."""
+    compression = COMPRESSIONS.get(path.suffix.lower())
+    return (path.with_suffix("") if compression else path).suffix.lower(), compression
+
+
+def _is_readable(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    suffix, compression = suffixes(path)
+    if suffix in FORMATS:
+        return True
+    # What git and grep do: binary files have a NUL near their start, text has none.
+    start = next(iter(ByteStream(path, compression)), b"")
+    return b"\0" not in start[:8192]
+
+
+def _input_file(path: Path) -> InputFile:
+    suffix, compression = suffixes(path)
+    file_format = FORMATS.get(suffix, "text")
+    if file_format == "parquet" and compression:
+        raise InputError(
+            f"{path}: Parquet inside .{compression} cannot be read by row group; decompress the file first "
+            f"(Parquet compresses its columns itself)"
+        )
+    status = path.stat()
+    size_bytes = status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return InputFile(path, file_format, compression, size_bytes)

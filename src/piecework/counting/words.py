@@ -1,0 +1,240 @@
+"""Word counts: the one table from which tokenizers of every size and recipe are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from piecework import _core
+from piecework.errors import InputError
+from piecework.files import replace_atomically
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["WordCounter", "WordCounts", "count_words"]
+
+_BATCH_TEXTS = 4096
+_BATCH_BYTES = 16 << 20
+
+
+class WordCounts:
+    """How often each word occurs.
+
+    A word stands as the text has it: a word that opens a line has no ▁, any other has one for the space before it. So one
+    table serves recipes with and without `add_dummy_prefix`.
+
+    >>> counts = WordCounts.from_mapping({"Hej": 1, "▁på": 2})
+    >>> counts += WordCounts.from_mapping({"▁på": 3})
+    >>> list(counts.items())
+    [('Hej', 1), ('▁på', 5)]
+    """
+
+    def __init__(self, table: _core.WordTable, *, dropped_lines: int = 0, long_lines: int = 0, invalid_bytes: int = 0):
+        """Use `count_words`, `load` or `from_mapping` instead."""
+        self._table = table
+        self.dropped_lines = dropped_lines
+        """Lines left out because they contain ▅ (U+2585), SentencePiece's own mark."""
+        self.long_lines = long_lines
+        """Lines left out because they are longer than the limit that was given."""
+        self.invalid_bytes = invalid_bytes
+        """Bytes that were no UTF-8 and were counted as U+FFFD."""
+
+    @classmethod
+    def from_mapping(cls, counts: Mapping[str, int]) -> Self:
+        """Counts that are at hand already."""
+        import pyarrow as pa
+
+        table = _core.WordTable()
+        try:
+            values = pa.array(counts.values(), pa.uint64())
+        except (pa.ArrowInvalid, OverflowError, TypeError) as error:
+            raise InputError(f"a count must be a whole number from 0 to 2**64 - 1 ({error})") from error
+        _add_columns(table, pa.array(counts.keys(), pa.large_string()), values, source="the mapping")
+        return cls(table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def total(self) -> int:
+        """The sum of all counts."""
+        return self._table.total
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory that the table takes."""
+        return self._table.memory_bytes
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """Words with their counts, sorted by their UTF-8."""
+        table = self.to_arrow()
+        for batch in table.to_batches(max_chunksize=65536):
+            yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+
+    def to_arrow(self) -> pa.Table:
+        """An Arrow table with the columns `word` and `count`, sorted by word."""
+        import pyarrow as pa
+
+        offsets, data, counts = self._table.columns()
+        n = len(self)
+        words = pa.Array.from_buffers(pa.large_string(), n, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+        numbers = pa.Array.from_buffers(pa.uint64(), n, [None, pa.py_buffer(counts)])
+        return pa.table({"word": words, "count": numbers})
+
+    def save(self, path: str | Path) -> None:
+        """Writes a Parquet file. Equal counts give equal files."""
+        import pyarrow.parquet as pq
+
+        with replace_atomically(Path(path)) as temporary:
+            pq.write_table(self.to_arrow(), temporary, compression="zstd", row_group_size=1 << 20)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Reads a Parquet file with the columns `word` and `count`, a row group at a time."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = _core.WordTable()
+        try:
+            file = pq.ParquetFile(path)
+        except FileNotFoundError as error:
+            raise InputError(f"{path}: no such file") from error
+        except (OSError, pa.ArrowInvalid) as error:
+            raise InputError(f"{path}: not a readable Parquet file ({error})") from error
+        with file:
+            names = file.schema_arrow.names
+            if not {"word", "count"} <= set(names):
+                raise InputError(f"{path}: word counts have the columns word and count; here: {', '.join(names)}")
+            for batch in file.iter_batches(columns=["word", "count"]):
+                try:
+                    words, counts = batch.column("word").cast(pa.large_string()), batch.column("count").cast(pa.uint64())
+                except pa.ArrowInvalid as error:
+                    raise InputError(f"{path}: word must be text and count a whole number ({error})") from error
+                _add_columns(table, words, counts, source=str(path))
+        return cls(table)
+
+    def __add__(self, other: WordCounts) -> WordCounts:
+        if not isinstance(other, WordCounts):
+            return NotImplemented
+        return self._merged([self, other])
+
+    def scale(self, factor: int) -> WordCounts:
+        """The same words, each counted `factor` times.
+
+        >>> list(WordCounts.from_mapping({"hus": 2}).scale(3).items())
+        [('hus', 6)]
+        """
+        if factor < 1:
+            raise InputError(f"counts can be scaled by 1 and more, not by {factor}")
+        scaled = self._merged([self])
+        try:
+            scaled._table.scale(factor)
+        except OverflowError as error:
+            raise InputError(f"scaling by {factor:,}: {error}") from error
+        return scaled
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WordCounts):
+            return NotImplemented
+        return len(self) == len(other) and self._table.columns() == other._table.columns()
+
+    __hash__ = None  # type: ignore[assignment]  # a table that is compared by what it holds
+
+    def __repr__(self) -> str:
+        return f"WordCounts({len(self):,} words, {self.total:,} in all)"
+
+    @staticmethod
+    def _merged(parts: Iterable[WordCounts]) -> WordCounts:
+        merged = WordCounts(_core.WordTable())
+        for part in parts:
+            try:
+                merged._table.merge(part._table)
+            except OverflowError as error:
+                raise InputError(f"adding word counts: {error}") from error
+            merged.dropped_lines += part.dropped_lines
+            merged.long_lines += part.long_lines
+            merged.invalid_bytes += part.invalid_bytes
+        return merged
+
+
+class WordCounter:
+    """Counts words batch by batch.
+
+    >>> counter = WordCounter()
+    >>> counter.add(["Hej på dig", b"Hej"])
+    >>> list(counter.finish().items())
+    [('Hej', 2), ('▁dig', 1), ('▁på', 1)]
+    """
+
+    def __init__(self, *, threads: int = 1, max_sentence_length: int | None = None) -> None:
+        """`max_sentence_length` drops longer lines (in bytes), as SentencePiece does; by default none is dropped."""
+        if threads < 1:
+            raise InputError(f"threads must be 1 or more, not {threads}")
+        self._counter = _core.WordCounter(threads, max_sentence_length or 0)
+
+    def add(self, texts: Any) -> None:
+        """Adds a batch: a sequence of str or bytes, or an Arrow array of strings (of any library, in any layout)."""
+        if hasattr(texts, "__arrow_c_array__"):
+            self._counter.add_arrow(texts)
+        elif hasattr(texts, "iterchunks"):
+            for chunk in texts.iterchunks():
+                self._counter.add_arrow(chunk)
+        else:
+            self._counter.add_texts(texts)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory that the tables take so far."""
+        return self._counter.memory_bytes
+
+    def finish(self) -> WordCounts:
+        """The counts of all that was added."""
+        statistics = self._counter.statistics
+        return WordCounts(
+            self._counter.finish(),
+            dropped_lines=statistics.marked_lines,
+            long_lines=statistics.long_lines,
+            invalid_bytes=statistics.invalid_bytes,
+        )
+
+
+def count_words(texts: Any, *, threads: int = 1, max_sentence_length: int | None = None) -> WordCounts:
+    """Counts the words of `texts`, an iterable of str or bytes or an Arrow array of strings.
+
+    >>> list(count_words(["ett träd\\ntvå träd"]).items())
+    [('ett', 1), ('två', 1), ('▁träd', 2)]
+    """
+    counter = WordCounter(threads=threads, max_sentence_length=max_sentence_length)
+    if isinstance(texts, (str, bytes)):
+        raise InputError("count_words takes an iterable of texts; for a single one write count_words([text])")
+    if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "iterchunks"):
+        counter.add(texts)
+    else:
+        for batch in _batches(texts):
+            counter.add(batch)
+    return counter.finish()
+
+
+def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
+    """Batches that are bounded in number and in size, so that an iterator of huge documents is not held in memory."""
+    iterator = iter(texts)
+    batch: list[str | bytes] = []
+    size = 0
+    while few := list(islice(iterator, 64)):
+        batch += few
+        size += sum(map(len, few))
+        if size >= _BATCH_BYTES or len(batch) >= _BATCH_TEXTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _add_columns(table: _core.WordTable, words: Any, counts: Any, *, source: str) -> None:
+    try:
+        table.add_columns(words, counts)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{source}: {error}") from error

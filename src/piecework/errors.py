@@ -1,0 +1,31 @@
+"""Everything Piecework raises on purpose: a message says what, where, the value, and the fix."""
+
+__all__ = ["InputError", "ModelError", "PieceworkError", "RecipeError", "VocabularyTooLargeError"]
+
+
+class PieceworkError(Exception):
+    """The base of every error that Piecework raises on purpose."""
+
+
+class RecipeError(PieceworkError):
+    """A recipe has a setting that is unknown, of the wrong type, out of range, or at odds with another."""
+
+
+class ModelError(PieceworkError):
+    """A file is no SentencePiece BPE model that Piecework can use."""
+
+
+class InputError(PieceworkError):
+    """A file or folder cannot be found, read or written as asked."""
+
+
+class VocabularyTooLargeError(PieceworkError):
+    """The text has too few distinct pieces for the vocabulary size; `largest` is the size that it allows.
+
+    >>> VocabularyTooLargeError(42).largest
+    42
+    """
+
+    def __init__(self, largest: int, message: str | None = None) -> None:
+        super().__init__(message or f"the text allows a vocabulary of at most {largest} pieces")
+        self.largest = largest

@@ -1,0 +1,85 @@
+"""Writing files so that each is there whole or not at all, and none is overwritten by accident."""
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from piecework.errors import InputError
+
+__all__ = ["check_output", "prepare_output", "replace_atomically", "write_atomically"]
+
+
+@contextmanager
+def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path to write to, which takes the name `path` when all of it is on disk.
+
+    Whatever stops the writing, Ctrl-C included, leaves what was there before and no temporary file.
+    """
+    path = Path(path)
+    # In the same folder, since replacing is atomic only within one file system. The name is fixed before the
+    # file is made, so that an interrupt between the two still finds what to remove.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        yield temporary
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError(f"{path}: cannot write: {error.strerror or error}") from error
+        raise
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file that appears under its name only when all of it is on disk.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_atomically(folder / "greeting", b"hej")
+    >>> [path.name for path in folder.iterdir()]
+    ['greeting']
+    """
+    with replace_atomically(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def check_output(folder: str | os.PathLike[str], names: Sequence[str], *, force: bool = False) -> None:
+    """Raise an InputError if these files could not be written into the folder, and touch nothing.
+
+    Long work calls this first, so that it does not end in a refusal.
+    """
+    folder = Path(folder)
+    try:
+        existing = [folder / name for name in names if (folder / name).exists()]
+        nearest = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    except OSError as error:
+        raise InputError(f"{folder}: cannot write there: {error.strerror or error}") from error
+    if not nearest.is_dir():
+        raise InputError(f"{nearest} is a file, not a folder; choose another --out")
+    if existing and not force:
+        plural = len(existing) > 1
+        raise InputError(
+            f"{' and '.join(map(str, existing))} {'exist' if plural else 'exists'} already; "
+            f"pass --force to overwrite {'them' if plural else 'it'}, or choose another --out"
+        )
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise InputError(f"{nearest}: no permission to write there; choose another --out")
+
+
+def prepare_output(folder: str | os.PathLike[str], names: Sequence[str], *, force: bool = False) -> Path:
+    """Make the folder that these files go into, or raise an InputError if that would overwrite one of them.
+
+    >>> import tempfile
+    >>> prepare_output(Path(tempfile.mkdtemp()) / "new", ["tokenizer.model"]).is_dir()
+    True
+    """
+    folder = Path(folder)
+    check_output(folder, names, force=force)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot make the folder: {error.strerror or error}") from error
+    return folder

@@ -1,0 +1,1 @@
+"""One tokenizer: its file format, its vocabulary, encoding and decoding."""

@@ -1,0 +1,80 @@
+"""Puts a vocabulary together: meta pieces at their ids, merges, characters, whitespace runs at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.schema import NORMAL
+
+__all__ = ["WHITESPACE_RUNS", "RunOrder", "assemble", "whitespace_runs"]
+
+RunOrder = Literal["paper", "portable"]
+WHITESPACE_RUNS = tuple(SPACE * n for n in range(2, 25))
+
+
+def whitespace_runs(order: RunOrder, *, first_score: float) -> list[tuple[str, float]]:
+    """The runs of 2 to 24 ▁ with their scores, all below the pieces before them.
+
+    `paper` lists ▁▁ first, all with one score. `portable` lists the longest first with falling scores, so that runtimes
+    which go by id instead of score agree with SentencePiece.
+
+    >>> [(len(run), score) for run, score in whitespace_runs("paper", first_score=-10.0)][:2]
+    [(2, -10.0), (3, -10.0)]
+    >>> [(len(run), score) for run, score in whitespace_runs("portable", first_score=-10.0)][:2]
+    [(24, -10.0), (23, -11.0)]
+    """
+    if order == "paper":
+        return [(run, first_score) for run in WHITESPACE_RUNS]
+    return [(run, first_score - i) for i, run in enumerate(reversed(WHITESPACE_RUNS))]
+
+
+def assemble(
+    model: Any,
+    *,
+    meta: Mapping[int, tuple[str, int]],
+    merges: Sequence[str],
+    characters: Sequence[str],
+    runs: RunOrder | None,
+) -> None:
+    """Fills the pieces of `model` and sets its `vocab_size`. Meta pieces keep their ids; the rest fills the gaps.
+
+    Scores are SentencePiece's: -0.0 for the first merge, then one lower each.
+    """
+    ordered = [*merges, *characters]
+    rest = [(text, -float(i)) for i, text in enumerate(ordered)]
+    if runs is not None:
+        learnt = set(ordered)
+        rest += [run for run in whitespace_runs(runs, first_score=-float(len(ordered))) if run[0] not in learnt]
+    del model.pieces[:]
+    remaining = iter(rest)
+    for piece_id in range(len(meta) + len(rest)):
+        if piece_id in meta:
+            text, kind = meta[piece_id]
+            model.pieces.add(piece=text, score=0.0, type=kind)
+        else:
+            text, score = next(remaining)
+            model.pieces.add(piece=text, score=score)
+    model.trainer_spec.vocab_size = len(model.pieces)
+
+
+def disassemble(model: Any) -> tuple[dict[int, tuple[str, int]], list[str], list[str], RunOrder | None]:
+    """The parts that `assemble` would put together to the vocabulary of `model`."""
+    meta: dict[int, tuple[str, int]] = {}
+    merges: list[str] = []
+    characters: list[str] = []
+    runs: list[tuple[str, float]] = []
+    for piece_id, piece in enumerate(model.pieces):
+        if piece.type != NORMAL:
+            meta[piece_id] = (piece.piece, piece.type)
+        elif len(piece.piece) == 1:
+            characters.append(piece.piece)
+        elif not piece.piece.strip(SPACE):
+            runs.append((piece.piece, piece.score))
+        else:
+            merges.append(piece.piece)
+    order: RunOrder | None = None
+    if runs:
+        order = "paper" if len(runs[0][0]) < len(runs[-1][0]) else "portable"
+    return meta, merges, characters, order

@@ -1,0 +1,100 @@
+"""A piece of the vocabulary, and the groups that the paper's table sorts pieces into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+__all__ = ["Group", "Piece", "PieceType", "VocabularyGroup", "group_of", "length_histogram", "vocabulary_groups"]
+
+PieceType = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
+Group = Literal["special", "user-defined", "byte", "regular", "character", "whitespace", "unused"]
+
+SPACE = "▁"
+GROUP_ORDER: tuple[Group, ...] = (
+    "special",
+    "user-defined",
+    "byte",
+    "regular",
+    "character",
+    "whitespace",
+    "unused",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """An entry of the vocabulary.
+
+    >>> Piece(id=300, text="▁och", score=-36.0, type="normal").group
+    'regular'
+    """
+
+    id: int
+    text: str
+    score: float
+    type: PieceType
+
+    @property
+    def group(self) -> Group:
+        """Which row of the paper's table the piece belongs to."""
+        return group_of(self.text, self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyGroup:
+    """One row of the paper's table: pieces of one kind and where their ids lie."""
+
+    name: Group
+    count: int
+    ranges: tuple[tuple[int, int], ...]
+    """First and last id of each unbroken stretch."""
+    examples: tuple[str, ...]
+
+
+def group_of(text: str, kind: PieceType) -> Group:
+    """The group of a piece: special, user-defined, byte, regular, character, whitespace or unused.
+
+    >>> group_of("▁▁", "normal"), group_of("▁", "normal"), group_of("<0x0A>", "byte")
+    ('whitespace', 'character', 'byte')
+    """
+    match kind:
+        case "unknown" | "control":
+            return "special"
+        case "user_defined":
+            return "user-defined"
+        case "byte":
+            return "byte"
+        case "unused":
+            return "unused"
+    if len(text) == 1:
+        return "character"
+    return "whitespace" if text.strip(SPACE) == "" else "regular"
+
+
+def vocabulary_groups(pieces: Sequence[Piece]) -> list[VocabularyGroup]:
+    """The vocabulary by group, in the order of the paper's table; groups without a piece are left out."""
+    by_group: dict[Group, list[Piece]] = {name: [] for name in GROUP_ORDER}
+    for piece in pieces:
+        by_group[piece.group].append(piece)
+    return [
+        VocabularyGroup(name, len(members), _ranges(p.id for p in members), tuple(p.text for p in members[:8]))
+        for name, members in by_group.items()
+        if members
+    ]
+
+
+def length_histogram(pieces: Iterable[Piece]) -> dict[int, int]:
+    """How many regular, character and whitespace pieces have each length in characters, ▁ counted."""
+    histogram: dict[int, int] = {}
+    for piece in pieces:
+        if piece.type == "normal":
+            histogram[len(piece.text)] = histogram.get(len(piece.text), 0) + 1
+    return dict(sorted(histogram.items()))
+
+
+def _ranges(ids: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    runs = (list(run) for _, run in groupby(enumerate(ids), key=lambda pair: pair[1] - pair[0]))
+    return tuple((run[0][1], run[-1][1]) for run in runs)

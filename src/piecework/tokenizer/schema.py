@@ -1,0 +1,123 @@
+"""The `.model` format: SentencePiece's protobuf messages, declared here from their field numbers and types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+
+from piecework.errors import ModelError
+
+__all__ = ["BYTE", "CONTROL", "NORMAL", "TYPE_NAMES", "UNKNOWN", "UNUSED", "USER_DEFINED", "new_model", "parse_model"]
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+TYPE_NAMES = {
+    NORMAL: "normal",
+    UNKNOWN: "unknown",
+    CONTROL: "control",
+    USER_DEFINED: "user_defined",
+    UNUSED: "unused",
+    BYTE: "byte",
+}
+_BPE = 2
+
+# name, number, type, default. A "+" before the type marks a repeated field. Serialisation is in the order of numbers,
+# so bytes equal those that SentencePiece writes.
+_TRAINER = """
+input 1 +string|model_prefix 2 string|model_type 3 enum UNIGRAM|vocab_size 4 int32 8000|accept_language 5 +string
+self_test_sample_size 6 int32 0|input_format 7 string|character_coverage 10 float 0.9995
+input_sentence_size 11 uint64 0|mining_sentence_size 12 int32|training_sentence_size 13 int32
+seed_sentencepiece_size 14 int32 1000000|shrinking_factor 15 float 0.75|num_threads 16 int32 16
+num_sub_iterations 17 int32 2|max_sentence_length 18 int32 4192|shuffle_input_sentence 19 bool true
+max_sentencepiece_length 20 int32 16|split_by_unicode_script 21 bool true|split_by_whitespace 22 bool true
+split_by_number 23 bool true|treat_whitespace_as_suffix 24 bool false|split_digits 25 bool false
+allow_whitespace_only_pieces 26 bool false|control_symbols 30 +string|user_defined_symbols 31 +string
+vocabulary_output_piece_score 32 bool true|hard_vocab_limit 33 bool true|use_all_vocab 34 bool false
+byte_fallback 35 bool false|required_chars 36 string|unk_id 40 int32 0|bos_id 41 int32 1|eos_id 42 int32 2
+pad_id 43 int32 -1|unk_surface 44 string|unk_piece 45 string <unk>|bos_piece 46 string <s>|eos_piece 47 string </s>
+pad_piece 48 string <pad>|train_extremely_large_corpus 49 bool false|enable_differential_privacy 50 bool false
+differential_privacy_noise_level 51 float 0|differential_privacy_clipping_threshold 52 uint64 0
+pretokenization_delimiter 53 string|seed_sentencepieces_file 54 string
+"""
+_NORMALIZER = """
+name 1 string|precompiled_charsmap 2 bytes|add_dummy_prefix 3 bool true|remove_extra_whitespaces 4 bool true
+escape_whitespaces 5 bool true|normalization_rule_tsv 6 string
+"""
+_UNK_SURFACE = " ⁇ "
+
+
+def _declare() -> type[Any]:
+    proto = descriptor_pb2.FileDescriptorProto(name="piecework/model.proto", package="piecework", syntax="proto2")
+    kinds = descriptor_pb2.FieldDescriptorProto
+
+    def message(parent: Any, name: str, table: str) -> Any:
+        new = parent.add(name=name)
+        for row in table.replace("\n", "|").split("|"):
+            if not row:
+                continue
+            field_name, number, kind, *default = row.split(" ")
+            field = new.field.add(name=field_name, number=int(number), label=kinds.LABEL_OPTIONAL)
+            if kind.startswith("+"):
+                field.label = kinds.LABEL_REPEATED
+                kind = kind[1:]
+            if "." in kind:
+                field.type = kinds.TYPE_MESSAGE
+                field.type_name = kind
+            else:
+                field.type = getattr(kinds, f"TYPE_{kind.upper()}")
+            if kind == "enum":
+                field.type_name = f".piecework.{name}.Kind"
+            if default:
+                field.default_value = default[0]
+        return new
+
+    trainer = message(proto.message_type, "TrainerSpec", _TRAINER)
+    next(f for f in trainer.field if f.name == "unk_surface").default_value = _UNK_SURFACE
+    kind = trainer.enum_type.add(name="Kind")
+    for number, name in enumerate(("UNIGRAM", "BPE", "WORD", "CHAR"), start=1):
+        kind.value.add(name=name, number=number)
+    message(proto.message_type, "NormalizerSpec", _NORMALIZER)
+    model = message(
+        proto.message_type,
+        "ModelProto",
+        "pieces 1 +.piecework.ModelProto.Piece|trainer_spec 2 .piecework.TrainerSpec"
+        "|normalizer_spec 3 .piecework.NormalizerSpec|self_test_data 4 bytes"
+        "|denormalizer_spec 5 .piecework.NormalizerSpec",
+    )
+    piece = message(model.nested_type, "Piece", "piece 1 string|score 2 float|type 3 enum NORMAL")
+    piece.field[2].type_name = ".piecework.ModelProto.Piece.Type"
+    types = piece.enum_type.add(name="Type")
+    for number, name in sorted(TYPE_NAMES.items()):
+        types.value.add(name=name.upper(), number=number)
+
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(proto)
+    cls: type[Any] = message_factory.GetMessageClass(pool.FindMessageTypeByName("piecework.ModelProto"))
+    return cls
+
+
+_ModelProto = _declare()
+
+
+def new_model() -> Any:
+    """An empty model message of kind BPE."""
+    model = _ModelProto()
+    model.trainer_spec.model_type = _BPE
+    return model
+
+
+def parse_model(data: bytes, *, source: str) -> Any:
+    """The message in `data`, checked to be a BPE model; `source` names it in errors."""
+    model = _ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise ModelError(f"{source}: not a SentencePiece model, or one that was cut short") from error
+    if not model.pieces:
+        raise ModelError(f"{source}: not a SentencePiece model: no vocabulary in its {len(data):,} bytes")
+    if model.trainer_spec.model_type != _BPE:
+        kind = model.trainer_spec.DESCRIPTOR.fields_by_name["model_type"].enum_type
+        name = kind.values_by_number[model.trainer_spec.model_type].name.lower()
+        raise ModelError(f"{source}: a {name} model; only BPE models can be loaded (model_type=bpe)")
+    return model

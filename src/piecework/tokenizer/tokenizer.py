@@ -1,0 +1,201 @@
+"""One tokenizer: load, save, encode, decode, and make it smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from piecework._core import CoreModelError, Encoder
+
+from piecework.errors import InputError, ModelError
+from piecework.files import prepare_output, write_atomically
+from piecework.tokenizer import assembly
+from piecework.tokenizer.pieces import Piece, VocabularyGroup, length_histogram, vocabulary_groups
+from piecework.tokenizer.schema import TYPE_NAMES, parse_model
+
+__all__ = ["Token", "Tokenizer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An occurrence of a piece, with the characters of the text that it stands for: `text[start:end]`.
+
+    Of the byte pieces that make up one character, the last has its place and the others are empty, as in SentencePiece.
+    """
+
+    id: int
+    piece: str
+    start: int
+    end: int
+
+
+class Tokenizer:
+    """A BPE tokenizer, ours or any SentencePiece BPE model, with the ids that SentencePiece gives.
+
+    >>> import piecework as pw
+    >>> counts = pw.count_words(["den som väntar på något gott väntar aldrig för länge"])
+    >>> tokenizer = pw.train(counts, pw.Recipe(vocab_size=40))
+    >>> tokenizer.encode_pieces("som väntar")
+    ['▁s', 'o', 'm', '▁väntar']
+    >>> tokenizer.decode(tokenizer.encode("som väntar"))
+    'som väntar'
+    """
+
+    def __init__(self, model: Any, *, source: str = "the model") -> None:
+        """Use `load`, `from_bytes` or `piecework.train` instead."""
+        self._model = model
+        trainer, normalizer = model.trainer_spec, model.normalizer_spec
+        try:
+            self._encoder = Encoder(
+                [piece.piece for piece in model.pieces],
+                [piece.score for piece in model.pieces],
+                [piece.type for piece in model.pieces],
+                charsmap=normalizer.precompiled_charsmap,
+                add_dummy_prefix=normalizer.add_dummy_prefix,
+                remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
+                escape_whitespaces=normalizer.escape_whitespaces,
+                treat_whitespace_as_suffix=trainer.treat_whitespace_as_suffix,
+                byte_fallback=trainer.byte_fallback,
+                unknown_surface=trainer.unk_surface,
+            )
+        except CoreModelError as error:
+            raise ModelError(f"{source}: {error}") from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The tokenizer in a `.model` file, or in a folder that holds a `tokenizer.model`."""
+        path = Path(path)
+        if path.is_dir():
+            path = path / "tokenizer.model"
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError as error:
+            raise InputError(f"{path}: no such model file") from error
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        return cls.from_bytes(data, source=str(path))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, source: str = "the model") -> Self:
+        """The tokenizer in the bytes of a `.model` file."""
+        return cls(parse_model(data, source=source), source=source)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Writes `tokenizer.model` and `tokenizer.vocab` into `folder` and gives back the model's path."""
+        folder = Path(folder)
+        contents = {"tokenizer.model": self.model_bytes, "tokenizer.vocab": self.vocab_text.encode()}
+        prepare_output(folder, list(contents), force=force)
+        for name, data in contents.items():
+            write_atomically(folder / name, data)
+        return folder / "tokenizer.model"
+
+    @property
+    def model_bytes(self) -> bytes:
+        """The `.model` file."""
+        data: bytes = self._model.SerializeToString(deterministic=True)
+        return data
+
+    @property
+    def vocab_text(self) -> str:
+        """The `.vocab` file: a piece and its score a line."""
+        return "".join(f"{piece.piece}\t{piece.score:.6g}\n" for piece in self._model.pieces)
+
+    @property
+    def vocab_size(self) -> int:
+        """How many pieces there are."""
+        return len(self._model.pieces)
+
+    def __len__(self) -> int:
+        return self.vocab_size
+
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.vocab_size:,} pieces)"
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """The vocabulary in the order of ids."""
+        return [
+            Piece(i, p.piece, p.score, TYPE_NAMES[p.type])  # type: ignore[arg-type]  # the values are PieceTypes
+            for i, p in enumerate(self._model.pieces)
+        ]
+
+    def groups(self) -> list[VocabularyGroup]:
+        """The vocabulary by group, as in the paper's table."""
+        return vocabulary_groups(self.pieces)
+
+    def length_histogram(self) -> dict[int, int]:
+        """How many regular, character and whitespace pieces have each length in characters, ▁ counted."""
+        return length_histogram(self.pieces)
+
+    def settings(self) -> dict[str, object]:
+        """What the model says of its own training and normalisation; only what was set explicitly."""
+        settings: dict[str, object] = {}
+        for spec in (self._model.trainer_spec, self._model.normalizer_spec):
+            for field, value in spec.ListFields():
+                if field.name == "precompiled_charsmap":
+                    value = f"{len(value)} bytes"
+                elif field.name == "model_type":
+                    value = field.enum_type.values_by_number[value].name.lower()
+                elif field.is_repeated:
+                    value = list(value)
+                elif field.cpp_type == field.CPPTYPE_FLOAT:
+                    value = float(f"{value:.7g}")  # float32: 0.9999 and not 0.9998999834060669
+                settings[field.name] = value
+        return settings
+
+    def encode(self, text: str | bytes) -> list[int]:
+        """The ids of `text`."""
+        return self._encoder.encode(text)
+
+    def encode_pieces(self, text: str | bytes) -> list[str]:
+        """The pieces of `text`."""
+        return [piece for _, piece, _, _ in self._encoder.encode_spans(text)]
+
+    def encode_batch(self, texts: Iterable[str | bytes], *, threads: int = 1) -> list[list[int]]:
+        """The ids of each text, on several threads; the same for any number of them."""
+        return self._encoder.encode_batch(texts if isinstance(texts, Sequence) else list(texts), threads)
+
+    def tokens(self, text: str) -> list[Token]:
+        """The tokens of `text` with their places in it, in characters."""
+        spans = self._encoder.encode_spans(text)
+        if text.isascii():
+            return [Token(*span) for span in spans]
+        characters: list[int] = []  # by byte of the UTF-8
+        for index, character in enumerate(text):
+            characters += [index] * len(character.encode("utf-8", "surrogatepass"))
+        characters.append(len(text))
+        return [Token(i, piece, characters[begin], characters[end]) for i, piece, begin, end in spans]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text that the ids stand for."""
+        try:
+            return self._encoder.decode(ids if isinstance(ids, list) else list(ids))
+        except IndexError as error:
+            raise InputError(str(error)) from error
+
+    def resize(self, vocab_size: int) -> Tokenizer:
+        """The tokenizer that training at `vocab_size` would give, without training: merges nest.
+
+        >>> import piecework as pw
+        >>> counts = pw.count_words(["a rose is a rose is a rose"])
+        >>> large, small = (pw.train(counts, pw.Recipe(vocab_size=size)) for size in (15, 12))
+        >>> large.resize(12).model_bytes == small.model_bytes
+        True
+        """
+        meta, merges, characters, runs = assembly.disassemble(self._model)
+        kept = len(merges) - (self.vocab_size - vocab_size)
+        if vocab_size > self.vocab_size:
+            raise InputError(f"cannot resize to {vocab_size:,}: the vocabulary has {self.vocab_size:,} pieces")
+        if kept < 0:
+            raise InputError(
+                f"cannot resize to {vocab_size:,}: special pieces and characters alone take"
+                f" {self.vocab_size - len(merges):,}"
+            )
+        model = type(self._model)()
+        model.trainer_spec.CopyFrom(self._model.trainer_spec)
+        model.normalizer_spec.CopyFrom(self._model.normalizer_spec)
+        assembly.assemble(model, meta=meta, merges=merges[:kept], characters=characters, runs=runs)
+        return Tokenizer(model)

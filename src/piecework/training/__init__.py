@@ -1,0 +1,1 @@
+"""From word counts to tokenizers."""

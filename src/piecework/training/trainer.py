@@ -1,0 +1,94 @@
+"""Word counts and a recipe to a tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from piecework import _core
+from piecework.counting.words import WordCounts
+from piecework.errors import InputError, RecipeError, VocabularyTooLargeError
+from piecework.tokenizer.assembly import WHITESPACE_RUNS, assemble
+from piecework.tokenizer.schema import new_model
+from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.training.recipe import Recipe
+
+__all__ = ["train"]
+
+Progress = Callable[[int, int], None]
+
+_NORMALIZER_FIELDS = {"add_dummy_prefix", "remove_extra_whitespaces", "normalization_rule_name"}
+
+
+def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progress | None = None) -> Tokenizer:
+    """The tokenizer that SentencePiece would train on the counted text, byte for byte.
+
+    `progress(done, wanted)` is called from time to time with the number of merges.
+
+    >>> from piecework.counting.words import count_words
+    >>> tokenizer = train(count_words(["pojken går, pojkarna gick"]), Recipe(vocab_size=30))
+    >>> [piece.text for piece in tokenizer.pieces[3:7]]
+    ['jk', 'oj', '▁g', 'ojk']
+    """
+    recipe = recipe or Recipe()
+    if not counts.total:
+        raise InputError("there is no text to train on: the word counts are empty")
+    meta = recipe.meta_pieces()
+    reserved = len(WHITESPACE_RUNS) if recipe.whitespace_runs else 0
+    try:
+        result = _core.train(
+            counts._table,
+            vocabulary_size=max(recipe.vocab_size - reserved, 0),
+            minimum_frequency=recipe.minimum_frequency,
+            character_coverage=recipe.character_coverage,
+            max_piece_characters=recipe.max_sentencepiece_length,
+            split_by_unicode_script=recipe.split_by_unicode_script,
+            split_by_number=recipe.split_by_number,
+            split_digits=recipe.split_digits,
+            add_dummy_prefix=recipe.add_dummy_prefix,
+            meta_pieces=[piece for piece, _ in meta.values()],
+            required_characters=recipe.required_chars,
+            progress=progress,
+        )
+    except OverflowError as error:
+        raise InputError(f"training: {error}; lower the weights") from error
+    merges = [piece for piece, _ in result.merges]
+    characters = [character for character, _ in result.characters]
+    _check_size(recipe, taken=len(meta) + len(characters) + reserved, found=len(merges))
+
+    model = new_model()
+    _write_settings(model, recipe)
+    assemble(model, meta=meta, merges=merges, characters=characters, runs=recipe.whitespace_runs)
+    return Tokenizer(model)
+
+
+def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:
+    if taken > recipe.vocab_size:
+        raise RecipeError(
+            f"vocab_size = {recipe.vocab_size:,} is too small: special pieces, bytes, symbols, whitespace runs and"
+            f" characters alone take {taken:,}; raise vocab_size or lower character_coverage"
+        )
+    if taken + found < recipe.vocab_size and recipe.hard_vocab_limit:
+        largest = taken + found
+        reason = f" with minimum_frequency = {recipe.minimum_frequency}" if recipe.minimum_frequency else ""
+        raise VocabularyTooLargeError(
+            largest,
+            f"vocab_size = {recipe.vocab_size:,} is too large for this text: it allows at most {largest:,}{reason};"
+            " lower vocab_size, or set hard_vocab_limit = false to take what there is",
+        )
+
+
+def _write_settings(model: Any, recipe: Recipe) -> None:
+    trainer, normalizer = model.trainer_spec, model.normalizer_spec
+    for name, value in recipe.sentencepiece_arguments().items():
+        if name in _NORMALIZER_FIELDS or name == "model_type":
+            continue
+        if isinstance(value, list):
+            getattr(trainer, name).extend(value)
+        else:
+            setattr(trainer, name, value)
+    normalizer.name = recipe.normalization_rule_name
+    normalizer.precompiled_charsmap = b""
+    normalizer.remove_extra_whitespaces = recipe.remove_extra_whitespaces
+    if "add_dummy_prefix" in recipe.model_fields_set:
+        normalizer.add_dummy_prefix = recipe.add_dummy_prefix
