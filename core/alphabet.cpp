@@ -10,6 +10,7 @@ namespace {
 
 constexpr char32_t kBoundary = '\t';
 constexpr size_t kCodePoints = 0x110000;
+constexpr size_t kCheckpoint = 1 << 14;
 
 uint8_t script_of(char32_t code) {
   if (code == 0x30FC) return kHan;  // the long vowel mark goes with kana
@@ -51,13 +52,14 @@ std::string_view training_form(const Word& word, bool add_dummy_prefix, const Pr
   return buffer;
 }
 
-Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options)
+Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint)
     : options_(options), indices_(kCodePoints, kNone) {
   const PrefixMatcher meta(options.meta_pieces);
   std::vector<uint64_t> counts(kCodePoints, 0);
   uint64_t all = 0;
   std::string buffer;
   for (size_t i = 0; i < words.size(); ++i) {
+    if (i % kCheckpoint == 0 && checkpoint) checkpoint();
     const Word word = words.at(i);
     const std::string_view form = training_form(word, options.add_dummy_prefix, meta, buffer);
     uint64_t length = 0;
@@ -122,11 +124,13 @@ bool Alphabet::never_adjacent(uint32_t left, uint32_t right) const {
   return l.last != kAnyScript && r.first != kInherited && r.first != kAnyScript && l.last != r.first;
 }
 
-WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options) {
+WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
+                          const Checkpoint& checkpoint) {
   const PrefixMatcher meta(options.meta_pieces);
   WordTable chunks;
   std::string buffer;
   for (size_t i = 0; i < words.size(); ++i) {
+    if (i % kCheckpoint == 0 && checkpoint) checkpoint();
     const Word word = words.at(i);
     const std::string_view form = training_form(word, options.add_dummy_prefix, meta, buffer);
     const char* const last = form.data() + form.size();

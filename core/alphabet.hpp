@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct TrainingOptions {
   std::u32string required_characters;    // always in the alphabet, also where the text lacks them
 };
 
+// Called now and then during long work; it may throw to stop it.
+using Checkpoint = std::function<void()>;
+
 struct Character {
   char32_t code;
   uint64_t count;
@@ -38,7 +42,7 @@ struct ScriptSpan {
 // The characters that pieces are made of, in the order of the vocabulary, with what the rules need to know of each.
 class Alphabet {
  public:
-  Alphabet(const WordTable& words, const TrainingOptions& options);
+  Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint = {});
 
   const std::vector<Character>& characters() const { return characters_; }
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -60,6 +64,7 @@ std::string_view training_form(const Word& word, bool add_dummy_prefix, const Pr
 
 // Cuts each word into the longest chunks within which merges can happen, and counts equal chunks together. On 100 MB of
 // text 1.2 million words become 0.5 million chunks. A chunk's flag is set when it does NOT start with ▁.
-WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options);
+WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
+                          const Checkpoint& checkpoint = {});
 
 }  // namespace piecework

@@ -7,6 +7,7 @@
 #include <exception>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 
 #include "hash.hpp"
 #include "utf8.hpp"
@@ -23,6 +24,7 @@ struct Encoder::Node {
 
 namespace {
 constexpr uint32_t kNoNode = UINT32_MAX;
+constexpr size_t kHuge = 1 << 24;
 constexpr size_t kFew = 40;  // up to here a scan for the best pair beats a heap
 
 // Orders scores as SentencePiece's comparison of bit patterns does: -0.0 below +0.0.
@@ -32,37 +34,39 @@ int64_t score_key(float score) {
 }
 }  // namespace
 
+// A stretch of text that is encoded on its own.
+struct Encoder::Unit {
+  ShortKey key;
+  uint64_t hash;
+  size_t begin, length;
+  uint32_t id;  // where it is known at once, else kNoSymbol
+};
+
 // What one thread needs, kept between calls.
 struct Encoder::Scratch {
   struct Cached {
     static constexpr size_t kMaxIds = 9;
     ShortKey key{{0, 0, 0}};  // the empty key is no unit
     uint32_t count = 0;
-    uint32_t ids[kMaxIds];
+    uint32_t ids[kMaxIds] = {};
   };
   static_assert(sizeof(Cached) == 64);
-  static constexpr size_t kCache = 1 << 16;
+  static constexpr size_t kCache = 1 << 17;
 
   struct Candidate {
     uint32_t rank, left, right;
     SymbolId left_symbol, right_symbol;
   };
-  struct Unit {
-    ShortKey key;
-    uint64_t hash;
-    uint32_t begin, length;
-    uint32_t id;  // where it is known at once, else kNoSymbol
-  };
   static constexpr size_t kUnits = 32;
 
   std::string text;
   std::vector<Node> nodes, parts;
-  std::vector<uint32_t> ranks;
   std::vector<Candidate> heap;
   std::vector<Segment> segments;
-  std::vector<Cached> cache = std::vector<Cached>(kCache);
+  HugeArray<Cached> cache{kCache, {}};
   Unit units[kUnits];
-  size_t unit_count = 0;
+  std::unique_ptr<uint32_t[]> ids;
+  size_t room = 0;  // of ids
 };
 
 class Encoder::ScratchLease {
@@ -86,7 +90,7 @@ class Encoder::ScratchLease {
   std::unique_ptr<Scratch> scratch_;
 };
 
-Encoder::Encoder(Model model) : model_(std::move(model)), normalizer_(model_), boundaries_(1 << 16, 0) {
+Encoder::Encoder(Model model) : model_(std::move(model)), normalizer_(model_), filter_(kFilterMask + 1, 0), boundaries_(1 << 16, 0) {
   check();
   build_symbols();
 }
@@ -221,9 +225,12 @@ Encoder::SymbolId Encoder::symbol_of(char32_t code) const {
 }
 
 const Encoder::MergeRule* Encoder::find_rule(SymbolId left, SymbolId right) const {
-  if (left == kNoSymbol || right == kNoSymbol || rules_.empty()) return nullptr;
+  if (left == kNoSymbol || rules_.empty()) return nullptr;  // two of kNoSymbol would look like an empty place
   const uint64_t pair = static_cast<uint64_t>(left) << 32 | right;
-  for (uint64_t at = hash_pair(left, right) & rule_mask_;; at = (at + 1) & rule_mask_) {
+  const uint64_t hash = hash_pair(left, right);
+  // Most pairs have no rule, and this says so from memory that is near.
+  if (!(filter_[hash >> 40 & kFilterMask] >> (hash >> 60) & 1)) return nullptr;
+  for (uint64_t at = hash & rule_mask_;; at = (at + 1) & rule_mask_) {
     const MergeRule& rule = rules_[at];
     if (rule.pair == pair) return &rule;
     if (rule.pair == kEmptyPair) return nullptr;
@@ -231,16 +238,17 @@ const Encoder::MergeRule* Encoder::find_rule(SymbolId left, SymbolId right) cons
 }
 
 void Encoder::add_rule(SymbolId left, SymbolId right, uint32_t rank, SymbolId merged) {
-  if (rule_count_ * 2 >= rules_.size()) grow_rules();
+  if (rule_count_ * 3 >= rules_.size() * 2) grow_rules();
   uint64_t at = hash_pair(left, right) & rule_mask_;
   while (rules_[at].pair != kEmptyPair) at = (at + 1) & rule_mask_;
   rules_[at] = {static_cast<uint64_t>(left) << 32 | right, rank, merged};
+  const uint64_t hash = hash_pair(left, right);
+  filter_[hash >> 40 & kFilterMask] |= static_cast<uint16_t>(1U << (hash >> 60));
   ++rule_count_;
 }
 
 void Encoder::grow_rules() {
-  std::vector<MergeRule> old = std::move(rules_);
-  rules_.assign(std::max<size_t>(1024, old.size() * 2), MergeRule{});
+  const HugeArray<MergeRule> old = std::exchange(rules_, {std::max<size_t>(1024, rules_.size() * 2), MergeRule{}});
   rule_mask_ = rules_.size() - 1;
   for (const MergeRule& rule : old) {
     if (rule.pair == kEmptyPair) continue;
@@ -264,9 +272,13 @@ size_t Encoder::unit_end(std::string_view text, size_t at) const {
 
 // Cuts one unit into tokens: characters first, then always the best pair, the leftmost of equals.
 void Encoder::segment(std::string_view unit, Scratch& scratch) const {
+  scratch.segments.clear();
+  if (unit.size() <= kFew && !has_unused_) {
+    merge_few(unit, scratch);
+    return;
+  }
   scratch.nodes.clear();
   scratch.parts.clear();
-  scratch.segments.clear();
   for (size_t at = 0; at < unit.size();) {
     const Decoded c = decode_utf8(unit.data() + at, unit.data() + unit.size());
     const auto index = static_cast<uint32_t>(scratch.nodes.size());
@@ -275,35 +287,45 @@ void Encoder::segment(std::string_view unit, Scratch& scratch) const {
   }
   scratch.nodes.front().previous = kNoNode;
   scratch.nodes.back().next = kNoNode;
-  if (scratch.nodes.size() <= kFew && !has_unused_) {
-    merge_few(scratch);
-    for (const Node& node : scratch.nodes) scratch.segments.push_back({node.symbol, node.begin, node.length});
-    return;
-  }
   merge_many(scratch);
   for (uint32_t i = 0; i != kNoNode; i = scratch.nodes[i].next) put_segment(scratch.nodes[i], scratch);
 }
 
-void Encoder::merge_few(Scratch& scratch) const {
-  std::vector<Node>& nodes = scratch.nodes;
-  std::vector<uint32_t>& ranks = scratch.ranks;
-  const auto rank_at = [&](size_t i) {
-    const MergeRule* rule = i + 1 < nodes.size() ? find_rule(nodes[i].symbol, nodes[i + 1].symbol) : nullptr;
-    return rule ? rule->rank : kNoRank;
-  };
-  ranks.resize(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) ranks[i] = rank_at(i);
-  for (;;) {
-    const auto best = std::min_element(ranks.begin(), ranks.end());
-    if (*best == kNoRank) return;
-    const auto i = static_cast<size_t>(best - ranks.begin());
-    nodes[i].symbol = find_rule(nodes[i].symbol, nodes[i + 1].symbol)->merged;
-    nodes[i].length += nodes[i + 1].length;
-    nodes.erase(nodes.begin() + static_cast<int64_t>(i) + 1);
-    ranks.erase(ranks.begin() + static_cast<int64_t>(i) + 1);
-    ranks[i] = rank_at(i);
-    if (i > 0) ranks[i - 1] = rank_at(i - 1);
+// For short units: plain arrays, a scan for the best pair, and the arrays close up after each merge.
+void Encoder::merge_few(std::string_view unit, Scratch& scratch) const {
+  SymbolId symbols[kFew + 1], merged[kFew + 1];
+  uint32_t begins[kFew + 1], ranks[kFew + 1];
+  size_t n = 0;
+  for (size_t at = 0; at < unit.size(); ++n) {
+    const Decoded c = decode_utf8(unit.data() + at, unit.data() + unit.size());
+    symbols[n] = symbol_of(c.code);
+    begins[n] = static_cast<uint32_t>(at);
+    at += c.length;
   }
+  begins[n] = static_cast<uint32_t>(unit.size());
+  const auto look_up = [&](size_t i) {
+    const MergeRule* rule = find_rule(symbols[i], symbols[i + 1]);
+    ranks[i] = rule ? rule->rank : kNoRank;
+    if (rule) merged[i] = rule->merged;
+  };
+  for (size_t i = 0; i + 1 < n; ++i) look_up(i);
+  while (n > 1) {
+    size_t best = 0;
+    for (size_t i = 1; i + 1 < n; ++i) best = ranks[i] < ranks[best] ? i : best;
+    if (ranks[best] == kNoRank) break;
+    symbols[best] = merged[best];
+    --n;
+    for (size_t i = best + 1; i < n; ++i) {
+      symbols[i] = symbols[i + 1];
+      merged[i] = merged[i + 1];
+      ranks[i] = ranks[i + 1];
+      begins[i] = begins[i + 1];
+    }
+    begins[n] = static_cast<uint32_t>(unit.size());
+    if (best + 1 < n) look_up(best);
+    if (best > 0) look_up(best - 1);
+  }
+  for (size_t i = 0; i < n; ++i) scratch.segments.push_back({symbols[i], begins[i], begins[i + 1] - begins[i]});
 }
 
 void Encoder::merge_many(Scratch& scratch) const {
@@ -379,80 +401,94 @@ void Encoder::put_ids(const Segment& segment, std::string_view unit, Put&& put) 
   }
 }
 
+// The ids of one unit, from the cache or by merging, to `out`; gives back where they end.
+uint32_t* Encoder::put_unit(const Unit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const {
+  if (unit.length > ShortKey::kMaxLength) {
+    segment(bytes, scratch);
+    for (const Segment& s : scratch.segments) put_ids(s, bytes, [&](uint32_t id) { *out++ = id; });
+    return out;
+  }
+  // Two places for each unit, the newer first.
+  const size_t index = unit.hash & (Scratch::kCache - 1);
+  Scratch::Cached &place = scratch.cache[index], &other = scratch.cache[index ^ 1];
+  const Scratch::Cached* hit = place.key == unit.key ? &place : other.key == unit.key ? &other : nullptr;
+  if (hit) {
+    // Most units have few tokens: four are copied always, without asking. `out` has room for that.
+    std::memcpy(out, hit->ids, 4 * sizeof(uint32_t));
+    if (hit->count > 4) [[unlikely]] std::memcpy(out + 4, hit->ids + 4, (hit->count - 4) * sizeof(uint32_t));
+    return out + hit->count;
+  }
+  segment(bytes, scratch);
+  uint32_t* const first = out;
+  for (const Segment& s : scratch.segments) put_ids(s, bytes, [&](uint32_t id) { *out++ = id; });
+  const auto count = static_cast<uint32_t>(out - first);
+  if (count <= Scratch::Cached::kMaxIds) {
+    other = place;
+    place.key = unit.key;
+    place.count = count;
+    std::copy_n(first, count, place.ids);
+  }
+  return out;
+}
+
 void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scratch& scratch) const {
   normalizer_.normalize(text, scratch.text);
   const size_t end = scratch.text.size();
   scratch.text.append(24, '\0');  // so that a key can be read whole anywhere
   const std::string_view normalized(scratch.text.data(), end);
-  const size_t first_id = ids.size();
-
+  // A byte makes at most one token, but for a space where ▁ is no piece: that falls back to three bytes.
+  const size_t room = end * (model_.escape_whitespaces && ascii_ids_[' '] == kNoSymbol ? 3 : 1) + 4;
+  if (scratch.room < room) {
+    scratch.ids = std::make_unique_for_overwrite<uint32_t[]>(room);
+    scratch.room = room;
+  }
+  uint32_t* const first = scratch.ids.get();
+  uint32_t* out = first;
+  size_t waiting = 0;
   const auto flush = [&] {
-    for (size_t i = 0; i < scratch.unit_count; ++i) {
-      const Scratch::Unit& unit = scratch.units[i];
+    for (size_t i = 0; i < waiting; ++i) {
+      const Unit& unit = scratch.units[i];
       if (unit.id != kNoSymbol) {
-        ids.push_back(unit.id);
-        continue;
-      }
-      const std::string_view bytes(normalized.data() + unit.begin, unit.length);
-      if (unit.length > ShortKey::kMaxLength) {
-        segment(bytes, scratch);
-        for (const Segment& s : scratch.segments) put_ids(s, bytes, [&](uint32_t id) { ids.push_back(id); });
-        continue;
-      }
-      // Two places for each unit, the newer first.
-      Scratch::Cached* const place = &scratch.cache[unit.hash & (Scratch::kCache - 1)];
-      Scratch::Cached* const other = &scratch.cache[(unit.hash & (Scratch::kCache - 1)) ^ 1];
-      const Scratch::Cached* hit = place->key == unit.key ? place : other->key == unit.key ? other : nullptr;
-      if (hit) {
-        ids.insert(ids.end(), hit->ids, hit->ids + hit->count);
-        continue;
-      }
-      segment(bytes, scratch);
-      const size_t from = ids.size();
-      for (const Segment& s : scratch.segments) put_ids(s, bytes, [&](uint32_t id) { ids.push_back(id); });
-      const size_t count = ids.size() - from;
-      if (count <= Scratch::Cached::kMaxIds) {
-        *other = *place;
-        place->key = unit.key;
-        place->count = static_cast<uint32_t>(count);
-        std::copy_n(ids.begin() + static_cast<int64_t>(from), count, place->ids);
+        *out++ = unit.id;
+      } else {
+        out = put_unit(unit, normalized.substr(unit.begin, unit.length), scratch, out);
       }
     }
-    scratch.unit_count = 0;
+    waiting = 0;
   };
-
+  // Units wait until there are 32, so that their places in the cache are on their way from memory together.
   for (size_t at = 0; at < end;) {
-    Scratch::Unit& unit = scratch.units[scratch.unit_count++];
+    Unit& unit = scratch.units[waiting++];
     unit.id = kNoSymbol;
-    unit.begin = static_cast<uint32_t>(at);
-    size_t next;
-    if (symbols_.may_start(normalized[at])) {
-      if (const size_t length = symbols_.match(normalized.substr(at))) {
-        unit.id = symbol_ids_.find(normalized.substr(at, length))->second;
-        at += length;
-        if (scratch.unit_count == Scratch::kUnits) flush();
-        continue;
+    const size_t symbol = symbols_.may_start(normalized[at]) ? symbols_.match(normalized.substr(at)) : 0;
+    if (symbol) {
+      unit.id = symbol_ids_.find(normalized.substr(at, symbol))->second;
+      at += symbol;
+    } else {
+      const size_t next = unit_end(normalized, at);
+      unit.begin = at;
+      unit.length = next - at;
+      if (unit.length == 1) unit.id = ascii_ids_[static_cast<unsigned char>(normalized[at])];
+      if (unit.id == kNoSymbol && unit.length <= ShortKey::kMaxLength) {
+        unit.key = ShortKey::from_readable(normalized.data() + at, unit.length, false);
+        unit.hash = unit.key.hash();
+        __builtin_prefetch(&scratch.cache[unit.hash & (Scratch::kCache - 1)]);
       }
+      at = next;
     }
-    next = unit_end(normalized, at);
-    unit.length = static_cast<uint32_t>(next - at);
-    if (unit.length == 1) unit.id = ascii_ids_[static_cast<unsigned char>(normalized[at])];
-    if (unit.id == kNoSymbol && unit.length <= ShortKey::kMaxLength) {
-      unit.key = ShortKey::from_readable(normalized.data() + at, unit.length, false);
-      unit.hash = unit.key.hash();
-      __builtin_prefetch(&scratch.cache[unit.hash & (Scratch::kCache - 1)]);
-    }
-    at = next;
-    if (scratch.unit_count == Scratch::kUnits) flush();
+    if (waiting == Scratch::kUnits) flush();
   }
   flush();
   if (!model_.byte_fallback) {
     // A run of unknown characters is one token.
-    const auto start = ids.begin() + static_cast<int64_t>(first_id);
-    ids.erase(std::unique(start, ids.end(), [this](uint32_t a, uint32_t b) { return a == unknown_ && b == unknown_; }),
-              ids.end());
+    out = std::unique(first, out, [this](uint32_t a, uint32_t b) { return a == unknown_ && b == unknown_; });
   }
-  if (scratch.text.capacity() > (size_t{1} << 24)) scratch.text = {};  // one huge text does not hold memory for ever
+  ids.insert(ids.end(), first, out);
+  if (end > kHuge) {  // one huge text does not hold memory for ever
+    scratch.text = {};
+    scratch.ids.reset();
+    scratch.room = 0;
+  }
 }
 
 void Encoder::encode(std::string_view text, std::vector<uint32_t>& ids) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hash.hpp"
+#include "huge_array.hpp"
 #include "model.hpp"
 #include "normalizer.hpp"
 #include "prefix_matcher.hpp"
@@ -58,12 +59,13 @@ class Encoder {
   };
   struct MergeRule {
     uint64_t pair = kEmptyPair;
-    uint32_t rank;  // 0 merges first; equal scores have equal ranks
-    SymbolId merged;
+    uint32_t rank = 0;  // 0 merges first; equal scores have equal ranks
+    SymbolId merged = 0;
   };
   static constexpr uint64_t kEmptyPair = UINT64_MAX;
   struct Node;
   struct Scratch;
+  struct Unit;
   class ScratchLease;
 
   void check() const;
@@ -77,11 +79,12 @@ class Encoder {
   // Where a unit that starts at `at` ends: the next place that no piece reaches across, or a user-defined symbol.
   size_t unit_end(std::string_view text, size_t at) const;
   void segment(std::string_view unit, Scratch& scratch) const;
-  void merge_few(Scratch& scratch) const;
+  void merge_few(std::string_view unit, Scratch& scratch) const;
   void merge_many(Scratch& scratch) const;
   void put_segment(const Node& node, Scratch& scratch) const;
   template <class Put>
   void put_ids(const Segment& segment, std::string_view unit, Put&& put) const;
+  uint32_t* put_unit(const Unit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const;
   void encode_with(std::string_view text, std::vector<uint32_t>& ids, Scratch& scratch) const;
 
   Model model_;
@@ -94,7 +97,10 @@ class Encoder {
 
   std::array<SymbolId, 128> ascii_symbols_;
   std::unordered_map<char32_t, SymbolId> other_symbols_;
-  std::vector<MergeRule> rules_;  // open addressing
+  HugeArray<MergeRule> rules_;  // open addressing
+  // A bit for each rule at a place that its hash gives, to turn away pairs without one: 256 KB.
+  static constexpr uint64_t kFilterMask = (1 << 17) - 1;
+  std::vector<uint16_t> filter_;
   size_t rule_count_ = 0;
   uint64_t rule_mask_ = 0;
   // For two bytes that stand next to each other: kJoined where some piece has them so, kMayStart where the second may

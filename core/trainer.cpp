@@ -44,11 +44,13 @@ struct Candidate {
 
 class Trainer {
  public:
-  Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions& options, uint64_t least_frequency);
+  Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions& options, uint64_t least_frequency,
+          Checkpoint checkpoint);
   // Pairs below `least_frequency` are forgotten at once, so it must be known that they will not be needed.
   std::vector<Merge> run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress);
 
  private:
+  static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
   static constexpr uint64_t kLevels = 1 << 16;  // frequencies below this wait in a list of their own, unsorted
 
   std::string_view text_of(uint32_t symbol) const { return {&texts_[symbols_[symbol].text], symbols_[symbol].text_bytes}; }
@@ -71,6 +73,7 @@ class Trainer {
   ChunkText text_;
   const TrainingOptions& options_;
   const uint64_t least_frequency_;
+  const Checkpoint checkpoint_;
   std::vector<Symbol> symbols_;
   std::string texts_;
   std::vector<Pair> pairs_;
@@ -105,8 +108,13 @@ class Trainer {
   std::vector<Occurrence> occurrences_;
 };
 
-Trainer::Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions& options, uint64_t least_frequency)
-    : text_(std::move(text)), options_(options), least_frequency_(least_frequency), waiting_(kLevels) {
+Trainer::Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions& options, uint64_t least_frequency,
+                 Checkpoint checkpoint)
+    : text_(std::move(text)),
+      options_(options),
+      least_frequency_(least_frequency),
+      checkpoint_(std::move(checkpoint)),
+      waiting_(kLevels) {
   for (uint32_t index = 0; index < alphabet.characters().size(); ++index) {
     std::string utf8;
     append_utf8(utf8, alphabet.characters()[index].code);
@@ -139,6 +147,7 @@ void Trainer::find_first_pairs() {
     return rare.try_emplace(static_cast<uint64_t>(left) << 32 | right, UINT32_MAX).first->second;
   };
   for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
+    if (p % kCheckpoint == 0) checkpoint_();
     const uint32_t left = text_[p], right = text_[p + 1];
     if (left >= ChunkText::kBack || right >= ChunkText::kBack) continue;
     uint32_t& index = index_of(left, right);
@@ -160,6 +169,7 @@ void Trainer::find_first_pairs() {
   std::vector<uint64_t> next(pairs_.size());
   for (size_t i = 0; i < pairs_.size(); ++i) next[i] = pairs_[i].first;
   for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
+    if (p % kCheckpoint == 0) checkpoint_();
     const uint32_t left = text_[p], right = text_[p + 1];
     if (left >= ChunkText::kBack || right >= ChunkText::kBack) continue;
     const uint32_t index = index_of(left, right);
@@ -236,7 +246,9 @@ bool Trainer::next(Candidate& best) {
       waiting_[static_cast<size_t>(level_)] = {};
       const auto frequency = static_cast<uint64_t>(level_);
       --level_;
-      for (const uint32_t index : level) {
+      for (size_t i = 0; i < level.size(); ++i) {
+        if (i % (kCheckpoint / 64) == 0) checkpoint_();
+        const uint32_t index = level[i];
         if (!is_exact(pairs_[index])) count_again(pairs_[index]);
         if (pairs_[index].frequency == frequency) {
           push(index);
@@ -276,6 +288,7 @@ void Trainer::apply(const Pair& pair, uint32_t symbol) {
   occurrences_.clear();
   uint32_t passing = kNotMergeable;  // the new pair (symbol, left), the only one that may vanish again within this merge
   for (uint64_t i = pair.first; i < pair.first + pair.positions; ++i) {
+    if (i % kCheckpoint == 0) checkpoint_();
     const uint32_t p = positions_[i];
     if (text_[p] != left || text_[p + left_length] != right) continue;
     const uint64_t count = text_.count_at(p);
@@ -347,7 +360,7 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
   std::unordered_set<std::string> known;
   Candidate best;
   while (merges.size() < wanted && next(best) && best.frequency >= minimum_frequency) {
-    if (progress && merges.size() % 64 == 0) progress(merges.size(), wanted);
+    if (progress) progress(merges.size(), wanted);
     Pair pair = pairs_[best.pair];
     std::string piece = text_of(pair);
     // The same string can be reached by two ways ("aa"+"a", "a"+"aa"): the second way is never merged.
@@ -372,19 +385,23 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
 
 TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocabulary_size,
                          uint64_t minimum_frequency, const Progress& progress) {
-  const Alphabet alphabet(words, options);
+  const Checkpoint checkpoint = [&progress] {
+    if (progress) progress(0, UINT64_MAX);
+  };
+  const Alphabet alphabet(words, options, checkpoint);
   TrainingResult result;
   result.characters = alphabet.characters();
   const uint64_t taken = options.meta_pieces.size() + alphabet.characters().size();
   if (taken >= vocabulary_size) return result;
   const uint64_t wanted = vocabulary_size - taken;
 
-  const WordTable chunks = cut_into_chunks(words, alphabet, options);
+  const WordTable chunks = cut_into_chunks(words, alphabet, options, checkpoint);
   // Rare pairs are most of all pairs and are seldom needed: forget those below a guess, and where the guess was too high
   // (the vocabulary is large for the text) train again without it. The result is the same.
   uint64_t guess = chunks.total() / wanted / 16;
   for (;;) {
-    Trainer trainer(ChunkText(chunks, alphabet), alphabet, options, std::max(guess, minimum_frequency));
+    Trainer trainer(ChunkText(chunks, alphabet), alphabet, options, std::max(guess, minimum_frequency),
+                    checkpoint);
     result.merges = trainer.run(wanted, minimum_frequency, progress);
     if (result.merges.size() == wanted || guess <= minimum_frequency) return result;
     guess = 0;

@@ -21,7 +21,8 @@ struct TrainingResult {
   std::vector<Character> characters;   // required, in the order of the vocabulary
 };
 
-// Called from time to time with the merges done and wanted; it may throw to stop.
+// Called often with the merges done and wanted, and during long steps in between with (0, UINT64_MAX), which tells
+// nothing new. It may throw to stop.
 using Progress = std::function<void(uint64_t done, uint64_t wanted)>;
 
 // `vocabulary_size` counts meta pieces, merges and characters. `minimum_frequency` stops before rarer merges (0: never).

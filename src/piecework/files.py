@@ -2,13 +2,13 @@
 
 import os
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from piecework.errors import InputError
 
-__all__ = ["check_output", "prepare_output", "replace_atomically", "write_atomically"]
+__all__ = ["check_output", "prepare_output", "replace_atomically", "write_together"]
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
-        with open(temporary, "rb") as file:
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException as error:
@@ -33,17 +33,18 @@ def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file that appears under its name only when all of it is on disk.
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files that belong together: none appears under its name before all of them are on disk.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> write_atomically(folder / "greeting", b"hej")
-    >>> [path.name for path in folder.iterdir()]
-    ['greeting']
+    >>> write_together({folder / "greeting": b"hej", folder / "answer": b"hej hej"})
+    >>> sorted(path.name for path in folder.iterdir())
+    ['answer', 'greeting']
     """
-    with replace_atomically(path) as temporary:
-        temporary.write_bytes(data)
+    with ExitStack() as stack:
+        for path, data in files.items():
+            stack.enter_context(replace_atomically(path)).write_bytes(data)
 
 
 def check_output(folder: str | os.PathLike[str], names: Sequence[str], *, force: bool = False) -> None:

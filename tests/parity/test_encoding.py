@@ -39,7 +39,7 @@ def random_texts() -> list[str]:
 def nordic(corpus: Mapping[str, list[str]]) -> pw.Tokenizer:
     """The paper's tokenizer on the whole corpus."""
     counts = pw.count_words((text for stem in corpus for text in corpus[stem]), threads=2)
-    return pw.train(counts, pw.Recipe.gpt_sw3(vocab_size=64_000), threads=2)
+    return pw.train(counts, pw.Recipe.gpt_sw3(vocab_size=64_000))
 
 
 def test_the_corpus(stem: str, corpus: Mapping[str, list[str]], nordic: pw.Tokenizer) -> None:
@@ -50,7 +50,7 @@ def test_the_corpus(stem: str, corpus: Mapping[str, list[str]], nordic: pw.Token
 
 def test_the_corpus_in_portable_order(corpus: Mapping[str, list[str]]) -> None:
     counts = pw.count_words(corpus["manual_da"], threads=2)
-    portable = pw.train(counts, pw.Recipe.gpt_sw3(vocab_size=16_000, whitespace_runs="portable"), threads=2)
+    portable = pw.train(counts, pw.Recipe.gpt_sw3(vocab_size=16_000, whitespace_runs="portable"))
     texts = [text for stem in corpus for text in corpus[stem][::20]]
     theirs = encode_batch(load(portable.model_bytes), texts)
     assert_same_ids(texts, portable.encode_batch(texts, threads=2), theirs)
@@ -59,7 +59,7 @@ def test_the_corpus_in_portable_order(corpus: Mapping[str, list[str]]) -> None:
 @pytest.fixture(scope="module", params=ORDERS)
 def with_runs(request: pytest.FixtureRequest, lines: list[str]) -> pw.Tokenizer:
     recipe = pw.Recipe.gpt_sw3(vocab_size=6_000, whitespace_runs=request.param)
-    return pw.train(pw.count_words(lines, threads=2), recipe, threads=2)
+    return pw.train(pw.count_words(lines, threads=2), recipe)
 
 
 def test_the_standard_library(with_runs: pw.Tokenizer, stdlib_sources: list[str]) -> None:

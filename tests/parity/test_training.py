@@ -29,7 +29,7 @@ RECIPES = {
 
 
 def train(lines: Iterable[str | bytes], recipe: pw.Recipe) -> bytes:
-    return pw.train(pw.count_words(lines, threads=2), recipe, threads=2).model_bytes
+    return pw.train(pw.count_words(lines, threads=2), recipe).model_bytes
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_each_file(stem: str, corpus_lines: Mapping[str, list[str]]) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_whole_corpus(name: str, all_lines: list[str], all_counts: pw.WordCounts) -> None:
-    ours = pw.train(all_counts, RECIPES[name], threads=2).model_bytes
+    ours = pw.train(all_counts, RECIPES[name]).model_bytes
     assert_same_model(ours, sp_train(all_lines, RECIPES[name]))
 
 
@@ -165,26 +165,26 @@ def test_no_room_or_no_text_is_an_error_in_both(lines: list[str]) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_resize_is_training_at_that_size(name: str, all_counts: pw.WordCounts) -> None:
-    largest = pw.train(all_counts, RECIPES[name], threads=2)
+    largest = pw.train(all_counts, RECIPES[name])
     for size in SIZES:
         recipe = RECIPES[name].model_copy(update={"vocab_size": size})
-        smaller = pw.train(all_counts, recipe, threads=2)
+        smaller = pw.train(all_counts, recipe)
         assert_same_model(largest.resize(size).model_bytes, smaller.model_bytes)
 
 
 @pytest.mark.parametrize("order", ["paper", "portable"])
 def test_resize_with_whitespace_runs(order: str, all_counts: pw.WordCounts) -> None:
     recipe = RECIPES["gpt-sw3"].model_copy(update={"whitespace_runs": order})
-    largest = pw.train(all_counts, recipe, threads=2)
+    largest = pw.train(all_counts, recipe)
     for size in SIZES:
-        smaller = pw.train(all_counts, recipe.model_copy(update={"vocab_size": size}), threads=2)
+        smaller = pw.train(all_counts, recipe.model_copy(update={"vocab_size": size}))
         assert_same_model(largest.resize(size).model_bytes, smaller.model_bytes)
 
 
 def test_resize_is_sentencepiece_at_that_size(corpus_lines: Mapping[str, list[str]]) -> None:
     lines = corpus_lines["books_sv"] + corpus_lines["law_is"]
     recipe = pw.Recipe.gpt_sw3(vocab_size=40_000, whitespace_runs=None, max_sentence_length=LONG_LINES)
-    largest = pw.train(pw.count_words(lines, threads=2), recipe, threads=2)
+    largest = pw.train(pw.count_words(lines, threads=2), recipe)
     for size in (10_000, 30_000):
         expected = sp_train(lines, recipe.model_copy(update={"vocab_size": size}))
         assert_same_model(largest.resize(size).model_bytes, expected)
@@ -207,14 +207,14 @@ def counts(documents: list[str]) -> pw.WordCounts:
 
 @pytest.fixture(scope="module")
 def model(counts: pw.WordCounts) -> bytes:
-    return pw.train(counts, SMALL, threads=1).model_bytes
+    return pw.train(counts, SMALL).model_bytes
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_threads(threads: int, documents: list[str], counts: pw.WordCounts, model: bytes) -> None:
     again = pw.count_words(documents, threads=threads)
     assert again == counts
-    assert_same_model(pw.train(again, SMALL, threads=threads).model_bytes, model)
+    assert_same_model(pw.train(again, SMALL).model_bytes, model)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -222,7 +222,7 @@ def test_order(seed: int, documents: list[str], counts: pw.WordCounts, model: by
     shuffled = random.Random(seed).sample(documents, len(documents))
     again = pw.count_words(shuffled, threads=2)
     assert again == counts
-    assert_same_model(pw.train(again, SMALL, threads=2).model_bytes, model)
+    assert_same_model(pw.train(again, SMALL).model_bytes, model)
 
 
 def test_lines_or_documents_or_one_text(documents: list[str], counts: pw.WordCounts) -> None:

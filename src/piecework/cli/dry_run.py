@@ -29,8 +29,10 @@ def show_plan(
     as_json: bool,
 ) -> None:
     """Print the plan to stdout, as text or JSON."""
-    estimate = estimate_training(files, text_field=text_field, threads=threads)
+    estimate = estimate_training(files, vocab_size=recipe.vocab_size, text_field=text_field, threads=threads)
     settings = recipe.model_dump(mode="json")
+    if "max_sentence_length" not in recipe.model_fields_set:
+        del settings["max_sentence_length"]  # its default is SentencePiece's; here no line is too long
     size_bytes = sum(file.size_bytes for file in files)
     if as_json:
         plan = {

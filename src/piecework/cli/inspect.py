@@ -42,7 +42,7 @@ def command(terminal: Terminal, model: Path, as_json: bool) -> None:
         import orjson
 
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-        sys.stdout.buffer.write(orjson.dumps(_summary(tokenizer, model), option=options, default=_plain))
+        sys.stdout.buffer.write(orjson.dumps(_summary(tokenizer, model), option=options))
     else:
         _show(tokenizer, model)
     terminal.suggest("encode", "--model", model)
@@ -62,12 +62,6 @@ def _summary(tokenizer: "Tokenizer", model: Path) -> dict[str, Any]:
     }
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    return str(value)
-
-
 def _show(tokenizer: "Tokenizer", model: Path) -> None:
     from rich.console import Console, Group
     from rich.padding import Padding
@@ -85,7 +79,7 @@ def _show(tokenizer: "Tokenizer", model: Path) -> None:
         ("Length of pieces in characters", _histogram(tokenizer)),
         ("Settings", _settings_table(tokenizer)),
     ):
-        parts += ["", Text(heading, style="bold"), Padding(content, (0, 0, 0, 2))]
+        parts += ["", Text(heading, style="bold"), Padding(content, (0, 0, 0, 2), expand=False)]
     console.print(Group(*parts))
 
 
@@ -143,10 +137,12 @@ def _settings_table(tokenizer: "Tokenizer") -> "RenderableType":
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in tokenizer.settings().items():
-        if isinstance(value, list | tuple):
+        if isinstance(value, list):
             written = "  ".join(_visible(str(item)) for item in value)
+        elif isinstance(value, bool):
+            written = str(value).lower()
         else:
-            written = _visible(str(_plain(value) if isinstance(value, bytes) else value))
+            written = _visible(str(value))
         table.add_row(name, Text(written))
     return table
 

@@ -105,7 +105,7 @@ def format_count(count: int, noun: str) -> str:
 def format_seconds(seconds: float) -> str:
     """A duration as people write it.
 
-    >>> format_seconds(0.34), format_seconds(71), format_seconds(3700)
+    >>> format_seconds(0.34), format_seconds(71), format_seconds(3720)
     ('0.3 s', '1 min 11 s', '1 h 2 min')
     """
     if seconds < 59.5:

@@ -100,7 +100,8 @@ def command(
     if as_json:
         import orjson
 
-        sys.stdout.buffer.write(orjson.dumps(done, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
+        sys.stdout.buffer.write(orjson.dumps(done, option=options))
     terminal.suggest("inspect", out)
 
 
@@ -171,7 +172,7 @@ def _count(
     from piecework.corpus import open_batches
     from piecework.counting.words import WordCounter
 
-    # Only where it is given: SentencePiece's default drops lines of more than 4192 bytes, and with them much text.
+    # Only where it is given: by default SentencePiece drops lines of more than 4192 bytes, often much text.
     longest = recipe.max_sentence_length if "max_sentence_length" in recipe.model_fields_set else None
     counter = WordCounter(threads=threads, max_sentence_length=longest)
     total_bytes = sum(file.size_bytes for file in files)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "Documents", "open_batches"]
 
-Documents: TypeAlias = "Sequence[str | bytes] | pyarrow.Array"
+Documents: TypeAlias = "Sequence[str | bytes] | pyarrow.Array[Any]"
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # pyarrow's own default. Few but long rows are limited by their bytes instead.
@@ -187,12 +187,12 @@ def _batch_rows(group: Any, batch_bytes: int) -> int:
     return max(1, min(PARQUET_BATCH_ROWS, rows))
 
 
-def _usable(column: "pyarrow.Array", name: str, rows_before: int, skipped: Skipped) -> "pyarrow.Array":
+def _usable(column: Any, name: str, rows_before: int, skipped: Skipped) -> "pyarrow.Array[Any]":
     """The texts of a column that are neither null, nor empty, nor invalid UTF-8; the others are counted."""
     import pyarrow
     from pyarrow import compute, types
 
-    def leave_out(rows: "pyarrow.Array", reason: Reason) -> None:
+    def leave_out(rows: "pyarrow.BooleanArray", reason: Reason) -> None:
         indices = compute.indices_nonzero(rows)
         if len(indices):
             row = rows_before + indices[0].as_py() + 1
@@ -205,7 +205,7 @@ def _usable(column: "pyarrow.Array", name: str, rows_before: int, skipped: Skipp
     if text is None:
         leave_out(column.is_valid(), Reason.NOT_A_STRING)
         return pyarrow.array([], pyarrow.string())
-    empty = compute.equal(compute.binary_length(text), 0).fill_null(False)
+    empty = compute.equal(compute.binary_length(text), pyarrow.scalar(0)).fill_null(False)
     leave_out(empty, Reason.EMPTY)
     unusable = compute.or_(empty, text.is_null())
     try:
@@ -215,10 +215,11 @@ def _usable(column: "pyarrow.Array", name: str, rows_before: int, skipped: Skipp
         invalid = pyarrow.array([not _is_utf8(value.as_buffer()) for value in values], pyarrow.bool_())
         leave_out(invalid, Reason.INVALID_UTF8)
         unusable = compute.or_(unusable, invalid)
-    return text.filter(compute.invert(unusable)) if unusable.true_count else text
+    usable: pyarrow.Array[Any] = text.filter(compute.invert(unusable)) if unusable.true_count else text
+    return usable
 
 
-def _as_text(column: "pyarrow.Array") -> "pyarrow.Array | None":
+def _as_text(column: Any) -> Any:
     """The column as strings, its UTF-8 unchecked, or None where it holds something else."""
     import pyarrow
     from pyarrow import types

@@ -11,7 +11,7 @@ from typing import Any, Self
 from piecework._core import CoreModelError, Encoder
 
 from piecework.errors import InputError, ModelError
-from piecework.files import prepare_output, write_atomically
+from piecework.files import prepare_output, write_together
 from piecework.tokenizer import assembly
 from piecework.tokenizer.pieces import Piece, VocabularyGroup, length_histogram, vocabulary_groups
 from piecework.tokenizer.schema import TYPE_NAMES, parse_model
@@ -88,8 +88,7 @@ class Tokenizer:
         folder = Path(folder)
         contents = {"tokenizer.model": self.model_bytes, "tokenizer.vocab": self.vocab_text.encode()}
         prepare_output(folder, list(contents), force=force)
-        for name, data in contents.items():
-            write_atomically(folder / name, data)
+        write_together({folder / name: data for name, data in contents.items()})
         return folder / "tokenizer.model"
 
     @property
@@ -160,21 +159,16 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[Token]:
         """The tokens of `text` with their places in it, in characters."""
-        spans = self._encoder.encode_spans(text)
-        if text.isascii():
-            return [Token(*span) for span in spans]
-        characters: list[int] = []  # by byte of the UTF-8
-        for index, character in enumerate(text):
-            characters += [index] * len(character.encode("utf-8", "surrogatepass"))
-        characters.append(len(text))
-        return [Token(i, piece, characters[begin], characters[end]) for i, piece, begin, end in spans]
+        return [Token(*span) for span in self._encoder.encode_spans(text)]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text that the ids stand for."""
+        ids = ids if isinstance(ids, list) else list(ids)
         try:
-            return self._encoder.decode(ids if isinstance(ids, list) else list(ids))
-        except IndexError as error:
-            raise InputError(str(error)) from error
+            return self._encoder.decode(ids)
+        except (IndexError, TypeError) as error:
+            strange = next((i for i in ids if not isinstance(i, int) or not 0 <= i < self.vocab_size), None)
+            raise InputError(f"id {strange!r} is not in the vocabulary of {self.vocab_size:,} pieces") from error
 
     def resize(self, vocab_size: int) -> Tokenizer:
         """The tokenizer that training at `vocab_size` would give, without training: merges nest.
