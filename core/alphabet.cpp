@@ -104,7 +104,8 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
     const char32_t code = characters_[index].code;
     indices_[code] = index;
     const bool digit = is_digit(code);
-    never_merges_.push_back(code == kUnknownMark || (digit && options.split_digits) || options.max_piece_characters < 2);
+    never_merges_.push_back(code == kUnknownMark || (digit && options.split_digits) ||
+                            options.max_piece_characters < 2);
     ScriptSpan span;
     if (!options.split_by_unicode_script || code == kSpaceMark) {
       // ▁ has no script, and without the rule nothing has one: it passes on what stands before it.

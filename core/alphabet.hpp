@@ -59,7 +59,8 @@ class Alphabet {
   std::vector<bool> never_merges_;
 };
 
-// The word as training sees it: ▁ in front where it has one, meta pieces replaced by a TAB. `buffer` may hold the result.
+// The word as training sees it: ▁ in front where it has one, meta pieces replaced by a TAB. `buffer` may hold the
+// result.
 std::string_view training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta, std::string& buffer);
 
 // Cuts each word into the longest chunks within which merges can happen, and counts equal chunks together. On 100 MB of

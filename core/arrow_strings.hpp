@@ -41,8 +41,8 @@ inline std::vector<std::string_view> arrow_strings(const ArrowSchema& schema, co
   const bool narrow = format == "u" || format == "z", wide = format == "U" || format == "Z";
   const bool views = format == "vu" || format == "vz";
   if (!narrow && !wide && !views) {
-    throw std::invalid_argument("an Arrow array of strings is needed; this one has the format \"" + std::string(format) +
-                                "\"");
+    throw std::invalid_argument("an Arrow array of strings is needed; this one has the format \"" +
+                                std::string(format) + "\"");
   }
   const auto* validity = static_cast<const uint8_t*>(array.buffers[0]);
   std::vector<std::string_view> strings;
@@ -59,8 +59,8 @@ inline std::vector<std::string_view> arrow_strings(const ArrowSchema& schema, co
       strings.emplace_back(data, length);
     } else {
       const auto* data = static_cast<const char*>(array.buffers[2]);
-      const int64_t begin = narrow ? static_cast<const int32_t*>(array.buffers[1])[i]
-                                   : static_cast<const int64_t*>(array.buffers[1])[i];
+      const int64_t begin =
+          narrow ? static_cast<const int32_t*>(array.buffers[1])[i] : static_cast<const int64_t*>(array.buffers[1])[i];
       const int64_t end = narrow ? static_cast<const int32_t*>(array.buffers[1])[i + 1]
                                  : static_cast<const int64_t*>(array.buffers[1])[i + 1];
       if (end > begin) strings.emplace_back(data + begin, static_cast<size_t>(end - begin));

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "arrow_strings.hpp"
+#include "document_counter.hpp"
 #include "encoder.hpp"
 #include "trainer.hpp"
 #include "utf8.hpp"
@@ -21,8 +22,8 @@ using namespace piecework;
 
 namespace {
 
-// Views of the UTF-8 of Python strings or bytes, and what keeps them alive. Strings are not asked for their cached UTF-8:
-// that would double the memory of the caller's texts for as long as they live.
+// Views of the UTF-8 of Python strings or bytes, and what keeps them alive. Strings are not asked for their cached
+// UTF-8: that would double the memory of the caller's texts for as long as they live.
 class TextBatch {
  public:
   explicit TextBatch(size_t n = 0) { views.reserve(n); }
@@ -99,8 +100,8 @@ nb::list id_list(const uint32_t* first, const uint32_t* last) {
 // Python's memory in one piece: what a pyarrow buffer is made from.
 nb::bytes raw_bytes(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
 
-// Words in canonical order as the buffers of a large_utf8 and a uint64 column. A word that opens a line stands as it is,
-// any other has ▁ in front.
+// Words in canonical order as the buffers of a large_utf8 and a uint64 column. A word that opens a line stands as it
+// is, any other has ▁ in front.
 std::tuple<nb::bytes, nb::bytes, nb::bytes> table_columns(const WordTable& table) {
   std::vector<int64_t> offsets{0};
   std::string data;
@@ -116,6 +117,29 @@ std::tuple<nb::bytes, nb::bytes, nb::bytes> table_columns(const WordTable& table
     }
   }
   return {raw_bytes(offsets.data(), offsets.size() * sizeof(int64_t)), raw_bytes(data.data(), data.size()),
+          raw_bytes(counts.data(), counts.size() * sizeof(uint64_t))};
+}
+
+// Units in their order as buffers: buckets and flags a byte each, then a large_utf8 and a uint64 column.
+std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> take_evaluation(DocumentCounter& counter,
+                                                                                  bool plain) {
+  std::string buckets, opens, data;
+  std::vector<int64_t> offsets{0};
+  std::vector<uint64_t> counts;
+  {
+    nb::gil_scoped_release unlocked;
+    const WordTable table = counter.take_evaluation(plain);
+    for (const uint32_t index : DocumentCounter::sorted_units(table)) {
+      const Unit unit = DocumentCounter::unit_at(table, index);
+      buckets += static_cast<char>(unit.bucket);
+      opens += static_cast<char>(unit.opens_document);
+      data += unit.bytes;
+      offsets.push_back(static_cast<int64_t>(data.size()));
+      counts.push_back(unit.count);
+    }
+  }
+  return {raw_bytes(buckets.data(), buckets.size()), raw_bytes(opens.data(), opens.size()),
+          raw_bytes(offsets.data(), offsets.size() * sizeof(int64_t)), raw_bytes(data.data(), data.size()),
           raw_bytes(counts.data(), counts.size() * sizeof(uint64_t))};
 }
 
@@ -315,6 +339,30 @@ NB_MODULE(_core, m) {
       .def_prop_ro("memory_bytes", &WordCounter::memory_bytes)
       .def_prop_ro("statistics", &WordCounter::statistics)
       .def("finish", &WordCounter::finish, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<DocumentCounter>(m, "DocumentCounter")
+      .def(nb::init<>())
+      .def(
+          "add_training",
+          [](DocumentCounter& counter, nb::sequence documents, uint64_t copies) {
+            const TextBatch batch = texts_of(documents);
+            nb::gil_scoped_release unlocked;
+            counter.add_training(batch.views, batch.known_valid, copies);
+          },
+          nb::arg("documents"), nb::arg("copies"))
+      .def(
+          "add_evaluation",
+          [](DocumentCounter& counter, nb::sequence documents, const std::vector<uint8_t>& buckets, nb::bytes prefix) {
+            const TextBatch batch = texts_of(documents);
+            const std::string_view before(prefix.c_str(), prefix.size());
+            nb::gil_scoped_release unlocked;
+            counter.add_evaluation(batch.views, buckets, before);
+          },
+          nb::arg("documents"), nb::arg("buckets"), nb::arg("prefix"))
+      .def_prop_ro("memory_bytes", &DocumentCounter::memory_bytes)
+      .def_prop_ro("statistics", &DocumentCounter::statistics)
+      .def("take_training", &DocumentCounter::take_training)
+      .def("take_evaluation", &take_evaluation, nb::arg("plain"));
 
   nb::class_<TrainingResult>(m, "TrainingResult")
       .def_prop_ro("merges",

@@ -18,8 +18,8 @@ inline uint64_t separators_baseline(const char* block) {
   const __m128i space = _mm_set1_epi8(' '), newline = _mm_set1_epi8('\n'), lead = _mm_set1_epi8('\xE2');
   for (int i = 0; i < 4; ++i) {
     const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i);
-    const __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, space), _mm_cmpeq_epi8(v, newline)),
-                                     _mm_cmpeq_epi8(v, lead));
+    const __m128i hit =
+        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, space), _mm_cmpeq_epi8(v, newline)), _mm_cmpeq_epi8(v, lead));
     mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(hit))) << (16 * i);
   }
   return mask;
@@ -51,9 +51,9 @@ __attribute__((target("avx2"))) inline uint64_t separators_avx2(const char* bloc
   uint64_t mask = 0;
   for (int i = 0; i < 2; ++i) {
     const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block) + i);
-    const __m256i hit = _mm256_or_si256(_mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8(' ')),
-                                                        _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\n'))),
-                                        _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\xE2')));
+    const __m256i hit = _mm256_or_si256(
+        _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8(' ')), _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\n'))),
+        _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\xE2')));
     mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(hit))) << (32 * i);
   }
   return mask;

@@ -19,7 +19,8 @@ std::vector<uint32_t> by_falling_count(const WordTable& chunks) {
       large.push_back(i);
     }
   }
-  std::sort(large.begin(), large.end(), [&](uint32_t a, uint32_t b) { return chunks.at(a).count > chunks.at(b).count; });
+  std::sort(large.begin(), large.end(),
+            [&](uint32_t a, uint32_t b) { return chunks.at(a).count > chunks.at(b).count; });
   uint32_t next = static_cast<uint32_t>(large.size());
   for (uint64_t count = kSmall; count-- > 0;) {
     const uint32_t n = starts[count];

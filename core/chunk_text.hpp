@@ -1,4 +1,5 @@
-// All chunks as one array of symbols, rewritten in place as merges happen, with the count of the chunk at each position.
+// All chunks as one array of symbols, rewritten in place as merges happen, with the count of the chunk at each
+// position.
 #pragma once
 
 #include <algorithm>

@@ -90,7 +90,8 @@ class Encoder::ScratchLease {
   std::unique_ptr<Scratch> scratch_;
 };
 
-Encoder::Encoder(Model model) : model_(std::move(model)), normalizer_(model_), filter_(kFilterMask + 1, 0), boundaries_(1 << 16, 0) {
+Encoder::Encoder(Model model)
+    : model_(std::move(model)), normalizer_(model_), filter_(kFilterMask + 1, 0), boundaries_(1 << 16, 0) {
   check();
   build_symbols();
 }
@@ -177,8 +178,8 @@ void Encoder::build_symbols() {
   }
 }
 
-// SentencePiece looks up the concatenation of two neighbours as a string. The same, with numbers: a rule for each way to
-// cut a piece into two symbols.
+// SentencePiece looks up the concatenation of two neighbours as a string. The same, with numbers: a rule for each way
+// to cut a piece into two symbols.
 void Encoder::build_rules(const std::vector<std::string>& texts) {
   std::unordered_map<std::string_view, SymbolId, HashBytes, std::equal_to<>> by_text;
   by_text.reserve(texts.size() * 2);
@@ -197,7 +198,8 @@ void Encoder::build_rules(const std::vector<std::string>& texts) {
     if (const auto found = by_text.find(text); found != by_text.end()) return found->second;
     const Decoded c = decode_utf8(text.data(), text.data() + text.size());
     if (c.length != text.size()) return kNoSymbol;
-    SymbolId& symbol = c.code < 128 ? ascii_symbols_[c.code] : other_symbols_.try_emplace(c.code, kNoSymbol).first->second;
+    SymbolId& symbol =
+        c.code < 128 ? ascii_symbols_[c.code] : other_symbols_.try_emplace(c.code, kNoSymbol).first->second;
     if (symbol == kNoSymbol) symbol = next_symbol++;
     return symbol;
   };
@@ -205,7 +207,8 @@ void Encoder::build_rules(const std::vector<std::string>& texts) {
     const std::string& text = texts[id];
     if (text.empty()) continue;
     const int64_t key = score_key(model_.scores[id]);
-    const auto rank = static_cast<uint32_t>(std::lower_bound(keys.begin(), keys.end(), key, std::greater<>()) - keys.begin());
+    const auto rank =
+        static_cast<uint32_t>(std::lower_bound(keys.begin(), keys.end(), key, std::greater<>()) - keys.begin());
     for (size_t cut = 1; cut < text.size(); ++cut) {
       if (is_continuation(static_cast<unsigned char>(text[cut]))) continue;
       boundaries_[static_cast<size_t>(static_cast<unsigned char>(text[cut - 1]) << 8 |
@@ -415,7 +418,8 @@ uint32_t* Encoder::put_unit(const Unit& unit, std::string_view bytes, Scratch& s
   if (hit) {
     // Most units have few tokens: four are copied always, without asking. `out` has room for that.
     std::memcpy(out, hit->ids, 4 * sizeof(uint32_t));
-    if (hit->count > 4) [[unlikely]] std::memcpy(out + 4, hit->ids + 4, (hit->count - 4) * sizeof(uint32_t));
+    if (hit->count > 4) [[unlikely]]
+      std::memcpy(out + 4, hit->ids + 4, (hit->count - 4) * sizeof(uint32_t));
     return out + hit->count;
   }
   segment(bytes, scratch);
@@ -502,7 +506,8 @@ std::vector<Encoder::Batch> Encoder::encode_batch(const std::vector<std::string_
   std::vector<size_t> starts{0};
   size_t bytes = 0;
   for (size_t i = 0; i < texts.size(); ++i) {
-    if (texts[i].size() > UINT32_MAX - 64) throw std::length_error("a text of more than 4 GB cannot be encoded at once");
+    if (texts[i].size() > UINT32_MAX - 64)
+      throw std::length_error("a text of more than 4 GB cannot be encoded at once");
     bytes += texts[i].size() + 16;
     if (bytes >= 1 << 18 || i + 1 == texts.size()) {
       starts.push_back(i + 1);

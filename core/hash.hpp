@@ -21,9 +21,7 @@ inline uint64_t hash_words(uint64_t a, uint64_t b, uint64_t c) {
   return multiply_mix(multiply_mix(a ^ kMix0, b ^ kMix1) ^ c, kMix2) ^ a;
 }
 
-inline uint64_t hash_pair(uint64_t left, uint64_t right) {
-  return multiply_mix(left << 32 ^ right ^ kMix0, kMix3);
-}
+inline uint64_t hash_pair(uint64_t left, uint64_t right) { return multiply_mix(left << 32 ^ right ^ kMix0, kMix3); }
 
 inline uint64_t hash_bytes(std::string_view bytes) {
   uint64_t state = kMix3 ^ bytes.size();

@@ -49,7 +49,8 @@ Normalizer::Normalizer(const Model& model)
   if (model.charsmap.empty()) return;
   uint32_t trie_bytes = 0;
   if (model.charsmap.size() > 4) std::memcpy(&trie_bytes, model.charsmap.data(), 4);
-  if (trie_bytes < 1024 || trie_bytes % 1024 || trie_bytes >= model.charsmap.size() - 4 || model.charsmap.back() != '\0') {
+  if (trie_bytes < 1024 || trie_bytes % 1024 || trie_bytes >= model.charsmap.size() - 4 ||
+      model.charsmap.back() != '\0') {
     throw ModelError("the model's normalisation rules (precompiled_charsmap) are damaged");
   }
   trie_.resize(trie_bytes / 4);

@@ -29,9 +29,9 @@ class Normalizer {
   size_t longest_rule(std::string_view text, std::string_view& replacement) const;
 
   bool add_dummy_prefix_, remove_extra_whitespaces_, escape_whitespaces_, suffix_;
-  PrefixMatcher symbols_;         // user-defined symbols pass unchanged
-  std::vector<uint32_t> trie_;    // a double array as darts-clone lays it out
-  std::string replacements_;      // NUL-terminated strings, by offset
+  PrefixMatcher symbols_;       // user-defined symbols pass unchanged
+  std::vector<uint32_t> trie_;  // a double array as darts-clone lays it out
+  std::string replacements_;    // NUL-terminated strings, by offset
 };
 
 }  // namespace piecework

@@ -18,7 +18,7 @@ namespace {
 
 // A character or a merged piece.
 struct Symbol {
-  uint64_t text;         // offset of its UTF-8 in Trainer::texts_
+  uint64_t text;  // offset of its UTF-8 in Trainer::texts_
   uint32_t text_bytes;
   uint32_t length;       // in characters
   uint32_t changed = 0;  // the last merge that consumed an occurrence of it
@@ -28,10 +28,10 @@ struct Symbol {
 // Two symbols that stood next to each other at some moment.
 struct Pair {
   uint32_t left, right;
-  uint64_t first;       // of its positions in Trainer::positions_
-  uint32_t positions;   // how many; valid ones and, until it is counted again, some that are no more
-  uint32_t counted;     // the merge after which `frequency` was exact
-  uint64_t frequency;   // an upper bound from then on
+  uint64_t first;      // of its positions in Trainer::positions_
+  uint32_t positions;  // how many; valid ones and, until it is counted again, some that are no more
+  uint32_t counted;    // the merge after which `frequency` was exact
+  uint64_t frequency;  // an upper bound from then on
 };
 
 // What decides between pairs: frequency, then fewer characters, then the smaller string.
@@ -51,9 +51,11 @@ class Trainer {
 
  private:
   static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
-  static constexpr uint64_t kLevels = 1 << 16;  // frequencies below this wait in a list of their own, unsorted
+  static constexpr uint64_t kLevels = 1 << 16;      // frequencies below this wait in a list of their own, unsorted
 
-  std::string_view text_of(uint32_t symbol) const { return {&texts_[symbols_[symbol].text], symbols_[symbol].text_bytes}; }
+  std::string_view text_of(uint32_t symbol) const {
+    return {&texts_[symbols_[symbol].text], symbols_[symbol].text_bytes};
+  }
   std::string text_of(const Pair& pair) const { return std::string(text_of(pair.left)).append(text_of(pair.right)); }
   uint32_t add_symbol(std::string_view text, uint32_t length, ScriptSpan script);
   bool mergeable(uint32_t left, uint32_t right) const;
@@ -286,7 +288,8 @@ void Trainer::apply(const Pair& pair, uint32_t symbol) {
   const uint32_t left_length = symbols_[left].length, length = symbols_[symbol].length;
   new_pairs_.clear();
   occurrences_.clear();
-  uint32_t passing = kNotMergeable;  // the new pair (symbol, left), the only one that may vanish again within this merge
+  uint32_t passing =
+      kNotMergeable;  // the new pair (symbol, left), the only one that may vanish again within this merge
   for (uint64_t i = pair.first; i < pair.first + pair.positions; ++i) {
     if (i % kCheckpoint == 0) checkpoint_();
     const uint32_t p = positions_[i];
@@ -328,6 +331,7 @@ void Trainer::apply(const Pair& pair, uint32_t symbol) {
     if (n.frequency >= least_frequency_) total += n.positions;
   }
   live_positions_ += total - positions_.size();
+  if (total > positions_.capacity()) positions_.reserve(total + total / 4);  // doubling would waste more memory
   positions_.resize(total);
   for (NewPair& n : new_pairs_) {
     if (n.frequency < least_frequency_) continue;
@@ -395,17 +399,20 @@ TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options,
   if (taken >= vocabulary_size) return result;
   const uint64_t wanted = vocabulary_size - taken;
 
-  const WordTable chunks = cut_into_chunks(words, alphabet, options, checkpoint);
   // Rare pairs are most of all pairs and are seldom needed: forget those below a guess, and where the guess was too high
   // (the vocabulary is large for the text) train again without it. The result is the same.
-  uint64_t guess = chunks.total() / wanted / 16;
-  for (;;) {
-    Trainer trainer(ChunkText(chunks, alphabet), alphabet, options, std::max(guess, minimum_frequency),
-                    checkpoint);
+  for (const bool guessing : {true, false}) {
+    uint64_t least = minimum_frequency;
+    auto text = [&] {
+      const WordTable chunks = cut_into_chunks(words, alphabet, options, checkpoint);
+      if (guessing) least = std::max(least, chunks.total() / wanted / 16);
+      return ChunkText(chunks, alphabet);
+    }();
+    Trainer trainer(std::move(text), alphabet, options, least, checkpoint);
     result.merges = trainer.run(wanted, minimum_frequency, progress);
-    if (result.merges.size() == wanted || guess <= minimum_frequency) return result;
-    guess = 0;
+    if (result.merges.size() == wanted || least <= minimum_frequency) break;
   }
+  return result;
 }
 
 }  // namespace piecework

@@ -41,8 +41,8 @@ inline Decoded decode_utf8(const char* first, const char* last) {
     }
   } else if (lead >= 0xF0 && lead < 0xF5) {
     if (left >= 4 && is_continuation(p[1]) && is_continuation(p[2]) && is_continuation(p[3])) {
-      const char32_t code = static_cast<char32_t>((lead & 0x07) << 18 | (p[1] & 0x3F) << 12 |
-                                                  (p[2] & 0x3F) << 6 | (p[3] & 0x3F));
+      const char32_t code =
+          static_cast<char32_t>((lead & 0x07) << 18 | (p[1] & 0x3F) << 12 | (p[2] & 0x3F) << 6 | (p[3] & 0x3F));
       if (code >= 0x10000 && code <= 0x10FFFF) return {code, 4, true};
     }
   }

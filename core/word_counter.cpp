@@ -7,6 +7,10 @@
 #include <thread>
 #include <utility>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "byte_scan.hpp"
 #include "utf8.hpp"
 
@@ -18,8 +22,12 @@ constexpr size_t kSpan = 1 << 18;  // bytes a thread takes at a time; longer doc
 // Walks the separators of a text in order and queues the words between them.
 class Splitter {
  public:
-  Splitter(std::string_view text, WordTable& table, CountStatistics& statistics)
-      : first_(text.data()), last_(first_ + text.size()), word_(first_), line_(first_), table_(table),
+  Splitter(std::string_view text, uint64_t copies, WordTable& table, CountStatistics& statistics)
+      : last_(text.data() + text.size()),
+        word_(text.data()),
+        line_(text.data()),
+        copies_(copies),
+        table_(table),
         statistics_(statistics) {}
 
   // Called for each byte that is a space, a newline or 0xE2, from left to right.
@@ -44,7 +52,8 @@ class Splitter {
   void finish() {
     end_line(last_);
     for (const bool opens_line : {false, true}) {
-      if (empty_[opens_line]) table_.queue({last_, 0}, opens_line, empty_[opens_line], last_);
+      const uint64_t count = multiply_counts(empty_[opens_line], copies_);
+      if (count) table_.queue({last_, 0}, opens_line, count, last_);
     }
     table_.flush();
   }
@@ -54,33 +63,33 @@ class Splitter {
     if (at == word_) {
       ++empty_[opens_line_];  // indentation is most of these: no need to hash them
     } else {
-      table_.queue({word_, static_cast<size_t>(at - word_)}, opens_line_, 1, last_);
+      table_.queue({word_, static_cast<size_t>(at - word_)}, opens_line_, copies_, last_);
     }
     word_ = next;
     opens_line_ = false;
   }
 
-  const char* first_;
   const char* last_;
   const char* word_;
   const char* line_;
   bool opens_line_ = true;
   uint64_t empty_[2] = {0, 0};
+  uint64_t copies_;
   WordTable& table_;
   CountStatistics& statistics_;
 };
 
 // The loop stands twice so that the AVX2 block function is inlined into a function that may use AVX2.
-#define PIECEWORK_SPLIT_LOOP(separators)                                             \
-  const char* p = text.data();                                                       \
-  const char* const last = p + text.size();                                          \
-  for (; last - p >= 64; p += 64) {                                                  \
-    for (uint64_t mask = separators(p); mask; mask &= mask - 1) {                    \
-      splitter.separator(p + std::countr_zero(mask));                                \
-    }                                                                                \
-  }                                                                                  \
-  for (; p < last; ++p) {                                                            \
-    if (*p == ' ' || *p == '\n' || *p == '\xE2') splitter.separator(p);              \
+#define PIECEWORK_SPLIT_LOOP(separators)                                \
+  const char* p = text.data();                                          \
+  const char* const last = p + text.size();                             \
+  for (; last - p >= 64; p += 64) {                                     \
+    for (uint64_t mask = separators(p); mask; mask &= mask - 1) {       \
+      splitter.separator(p + std::countr_zero(mask));                   \
+    }                                                                   \
+  }                                                                     \
+  for (; p < last; ++p) {                                               \
+    if (*p == ' ' || *p == '\n' || *p == '\xE2') splitter.separator(p); \
   }
 
 void split_baseline(std::string_view text, Splitter& splitter) { PIECEWORK_SPLIT_LOOP(separators_baseline) }
@@ -92,8 +101,8 @@ __attribute__((target("avx2"))) void split_avx2(std::string_view text, Splitter&
 #endif
 #undef PIECEWORK_SPLIT_LOOP
 
-void split(std::string_view text, WordTable& table, CountStatistics& statistics) {
-  Splitter splitter(text, table, statistics);
+void split(std::string_view text, uint64_t copies, WordTable& table, CountStatistics& statistics) {
+  Splitter splitter(text, copies, table, statistics);
 #if defined(__x86_64__)
   if (has_avx2()) {
     split_avx2(text, splitter);
@@ -119,7 +128,7 @@ bool contains_unknown_mark(std::string_view text) {
 }  // namespace
 
 void count_document(std::string_view document, bool known_valid, size_t max_line_bytes, WordTable& table,
-                    CountStatistics& statistics) {
+                    CountStatistics& statistics, uint64_t copies) {
   if (document.empty()) return;
   statistics.bytes += document.size();
   std::string repaired;
@@ -128,7 +137,7 @@ void count_document(std::string_view document, bool known_valid, size_t max_line
     document = repaired;
   }
   if (max_line_bytes == 0 && !contains_unknown_mark(document)) {
-    split(document, table, statistics);
+    split(document, copies, table, statistics);
     return;
   }
   while (!document.empty()) {
@@ -142,9 +151,9 @@ void count_document(std::string_view document, bool known_valid, size_t max_line
       ++statistics.marked_lines;
     } else if (max_line_bytes && !known_valid && find_invalid_utf8(line) != line.size()) {
       repaired = replace_invalid_utf8(line, statistics.invalid_bytes);
-      split(repaired, table, statistics);
+      split(repaired, copies, table, statistics);
     } else {
-      split(line, table, statistics);
+      split(line, copies, table, statistics);
     }
   }
 }
@@ -215,6 +224,9 @@ WordTable WordCounter::finish() {
     all.merge(lanes_[t].table);
     lanes_[t].table = {};
   }
+#if defined(__GLIBC__)
+  malloc_trim(0);  // what the threads freed goes back to the system: 60 MB after counting 100 MB of text
+#endif
   return all;
 }
 

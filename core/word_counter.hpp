@@ -11,10 +11,10 @@ namespace piecework {
 
 struct CountStatistics {
   uint64_t bytes = 0;
-  uint64_t lines = 0;            // that were counted
-  uint64_t marked_lines = 0;     // dropped: they contain ▅
-  uint64_t long_lines = 0;       // dropped: longer than the limit
-  uint64_t invalid_bytes = 0;    // each counted as U+FFFD
+  uint64_t lines = 0;          // that were counted
+  uint64_t marked_lines = 0;   // dropped: they contain ▅
+  uint64_t long_lines = 0;     // dropped: longer than the limit
+  uint64_t invalid_bytes = 0;  // each counted as U+FFFD
 
   void operator+=(const CountStatistics& other) {
     bytes += other.bytes;
@@ -25,9 +25,10 @@ struct CountStatistics {
   }
 };
 
-// Counts the words of `document` into `table`. A line of more than `max_line_bytes` is dropped (0: no limit).
+// Counts the words of `document` into `table`, `copies` times each. A line of more than `max_line_bytes` is dropped
+// (0: no limit). The statistics are of one copy.
 void count_document(std::string_view document, bool known_valid, size_t max_line_bytes, WordTable& table,
-                    CountStatistics& statistics);
+                    CountStatistics& statistics, uint64_t copies = 1);
 
 // One table a thread, merged at the end: the result is the same for any number of threads and any split into batches.
 class WordCounter {

@@ -92,8 +92,8 @@ class WordTable {
     uint64_t count;
   };
   static constexpr size_t kQueue = 32;
-  static constexpr size_t kBlock = 1 << 14;        // entries in a block; blocks never move
-  static constexpr size_t kArenaBlock = 1 << 16;   // bytes of long words in a block
+  static constexpr size_t kBlock = 1 << 14;       // entries in a block; blocks never move
+  static constexpr size_t kArenaBlock = 1 << 16;  // bytes of long words in a block
 
   Entry& entry(size_t index) const { return blocks_[index / kBlock][index % kBlock]; }
   static std::string_view long_bytes(const ShortKey& key) {

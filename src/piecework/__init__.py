@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from piecework.counting.words import WordCounts, count_words
     from piecework.errors import InputError, ModelError, PieceworkError, RecipeError, VocabularyTooLargeError
+    from piecework.recipe import Recipe
     from piecework.tokenizer.pieces import Piece, VocabularyGroup
     from piecework.tokenizer.tokenizer import Token, Tokenizer
-    from piecework.training.recipe import Recipe
     from piecework.training.trainer import train
 
 __version__ = "0.1.0"
@@ -28,7 +28,7 @@ _HOMES = {
     "ModelError": "errors",
     "Piece": "tokenizer.pieces",
     "PieceworkError": "errors",
-    "Recipe": "training.recipe",
+    "Recipe": "recipe",
     "RecipeError": "errors",
     "Token": "tokenizer.tokenizer",
     "Tokenizer": "tokenizer.tokenizer",

@@ -76,13 +76,7 @@ class WordCounts:
 
     def to_arrow(self) -> pa.Table:
         """An Arrow table with the columns `word` and `count`, sorted by word."""
-        import pyarrow as pa
-
-        offsets, data, counts = self._table.columns()
-        n = len(self)
-        words = pa.Array.from_buffers(pa.large_string(), n, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
-        numbers = pa.Array.from_buffers(pa.uint64(), n, [None, pa.py_buffer(counts)])
-        return pa.table({"word": words, "count": numbers})
+        return words_to_arrow(self._table)
 
     def save(self, path: str | Path) -> None:
         """Writes a Parquet file. Equal counts give equal files."""
@@ -216,6 +210,15 @@ def count_words(texts: Any, *, threads: int = 1, max_sentence_length: int | None
         for batch in _batches(texts):
             counter.add(batch)
     return counter.finish()
+
+
+def words_to_arrow(table: _core.WordTable) -> pa.Table:
+    """The words and counts of a native table, sorted by word."""
+    import pyarrow as pa
+
+    offsets, data, counts = map(pa.py_buffer, table.columns())
+    words = pa.Array.from_buffers(pa.large_string(), len(table), [None, offsets, data])
+    return pa.table({"word": words, "count": pa.Array.from_buffers(pa.uint64(), len(table), [None, counts])})
 
 
 def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
+from piecework.terms import PieceType, RunOrder
 from piecework.tokenizer.pieces import SPACE
-from piecework.tokenizer.schema import NORMAL
+from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, TYPE_NUMBERS
 
-__all__ = ["WHITESPACE_RUNS", "RunOrder", "assemble", "whitespace_runs"]
+__all__ = ["WHITESPACE_RUNS", "assemble", "disassemble", "whitespace_runs"]
 
-RunOrder = Literal["paper", "portable"]
 WHITESPACE_RUNS = tuple(SPACE * n for n in range(2, 25))
 
 
@@ -33,7 +33,7 @@ def whitespace_runs(order: RunOrder, *, first_score: float) -> list[tuple[str, f
 def assemble(
     model: Any,
     *,
-    meta: Mapping[int, tuple[str, int]],
+    meta: Mapping[int, tuple[str, PieceType]],
     merges: Sequence[str],
     characters: Sequence[str],
     runs: RunOrder | None,
@@ -52,22 +52,22 @@ def assemble(
     for piece_id in range(len(meta) + len(rest)):
         if piece_id in meta:
             text, kind = meta[piece_id]
-            model.pieces.add(piece=text, score=0.0, type=kind)
+            model.pieces.add(piece=text, score=0.0, type=TYPE_NUMBERS[kind])
         else:
             text, score = next(remaining)
             model.pieces.add(piece=text, score=score)
     model.trainer_spec.vocab_size = len(model.pieces)
 
 
-def disassemble(model: Any) -> tuple[dict[int, tuple[str, int]], list[str], list[str], RunOrder | None]:
+def disassemble(model: Any) -> tuple[dict[int, tuple[str, PieceType]], list[str], list[str], RunOrder | None]:
     """The parts that `assemble` would put together to the vocabulary of `model`."""
-    meta: dict[int, tuple[str, int]] = {}
+    meta: dict[int, tuple[str, PieceType]] = {}
     merges: list[str] = []
     characters: list[str] = []
     runs: list[tuple[str, float]] = []
     for piece_id, piece in enumerate(model.pieces):
         if piece.type != NORMAL:
-            meta[piece_id] = (piece.piece, piece.type)
+            meta[piece_id] = (piece.piece, TYPE_NAMES[piece.type])
         elif len(piece.piece) == 1:
             characters.append(piece.piece)
         elif not piece.piece.strip(SPACE):

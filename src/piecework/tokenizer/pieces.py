@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-__all__ = ["Group", "Piece", "PieceType", "VocabularyGroup", "group_of", "length_histogram", "vocabulary_groups"]
+from piecework.terms import PieceType
 
-PieceType = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
+__all__ = ["Group", "Piece", "VocabularyGroup", "group_of", "length_histogram", "vocabulary_groups"]
+
 Group = Literal["special", "user-defined", "byte", "regular", "character", "whitespace", "unused"]
 
 SPACE = "▁"

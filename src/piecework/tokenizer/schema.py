@@ -8,18 +8,20 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from piecework.errors import ModelError
+from piecework.terms import PieceType
 
-__all__ = ["BYTE", "CONTROL", "NORMAL", "TYPE_NAMES", "UNKNOWN", "UNUSED", "USER_DEFINED", "new_model", "parse_model"]
+__all__ = ["NORMAL", "TYPE_NAMES", "TYPE_NUMBERS", "new_model", "parse_model"]
 
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
-TYPE_NAMES = {
-    NORMAL: "normal",
-    UNKNOWN: "unknown",
-    CONTROL: "control",
-    USER_DEFINED: "user_defined",
-    UNUSED: "unused",
-    BYTE: "byte",
+TYPE_NUMBERS: dict[PieceType, int] = {
+    "normal": 1,
+    "unknown": 2,
+    "control": 3,
+    "user_defined": 4,
+    "unused": 5,
+    "byte": 6,
 }
+TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
+NORMAL = TYPE_NUMBERS["normal"]
 _BPE = 2
 
 # name, number, type, default. A "+" before the type marks a repeated field. Serialisation is in the order of numbers,

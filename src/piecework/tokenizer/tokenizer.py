@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from piecework._core import CoreModelError, Encoder
-
 from piecework.errors import InputError, ModelError
 from piecework.files import prepare_output, write_together
 from piecework.tokenizer import assembly
@@ -47,12 +46,17 @@ class Tokenizer:
     def __init__(self, model: Any, *, source: str = "the model") -> None:
         """Use `load`, `from_bytes` or `piecework.train` instead."""
         self._model = model
-        trainer, normalizer = model.trainer_spec, model.normalizer_spec
+        self._source = source
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        trainer, normalizer = self._model.trainer_spec, self._model.normalizer_spec
+        pieces = self._model.pieces
         try:
-            self._encoder = Encoder(
-                [piece.piece for piece in model.pieces],
-                [piece.score for piece in model.pieces],
-                [piece.type for piece in model.pieces],
+            return Encoder(
+                [piece.piece for piece in pieces],
+                [piece.score for piece in pieces],
+                [piece.type for piece in pieces],
                 charsmap=normalizer.precompiled_charsmap,
                 add_dummy_prefix=normalizer.add_dummy_prefix,
                 remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
@@ -62,7 +66,7 @@ class Tokenizer:
                 unknown_surface=trainer.unk_surface,
             )
         except CoreModelError as error:
-            raise ModelError(f"{source}: {error}") from error
+            raise ModelError(f"{self._source}: {error}") from error
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -81,7 +85,9 @@ class Tokenizer:
     @classmethod
     def from_bytes(cls, data: bytes, *, source: str = "the model") -> Self:
         """The tokenizer in the bytes of a `.model` file."""
-        return cls(parse_model(data, source=source), source=source)
+        tokenizer = cls(parse_model(data, source=source), source=source)
+        tokenizer._encoder  # noqa: B018  # a damaged model is refused here, not at the first text
+        return tokenizer
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Writes `tokenizer.model` and `tokenizer.vocab` into `folder` and gives back the model's path."""
@@ -117,7 +123,7 @@ class Tokenizer:
     def pieces(self) -> list[Piece]:
         """The vocabulary in the order of ids."""
         return [
-            Piece(i, p.piece, p.score, TYPE_NAMES[p.type])  # type: ignore[arg-type]  # the values are PieceTypes
+            Piece(i, p.piece, p.score, TYPE_NAMES[p.type])
             for i, p in enumerate(self._model.pieces)
         ]
 

@@ -9,8 +9,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from piecework.errors import RecipeError
-from piecework.tokenizer.assembly import RunOrder
-from piecework.tokenizer.schema import BYTE, CONTROL, UNKNOWN, USER_DEFINED
+from piecework.terms import PieceType, RunOrder
 
 __all__ = ["CODE_TOKENS", "Recipe"]
 
@@ -126,24 +125,23 @@ class Recipe(BaseModel):
                 )
             if self.byte_fallback and _is_byte_piece(symbol):
                 raise ValueError(f"symbol {symbol!r} is a byte piece already (byte_fallback = true)")
-        # A gap below a special piece's id is filled with symbols, bytes or merges; the ids must be reached at all.
         return self
 
-    def meta_pieces(self) -> dict[int, tuple[str, int]]:
+    def meta_pieces(self) -> dict[int, tuple[str, PieceType]]:
         """Special pieces, symbols and bytes by id, with their types, placed as SentencePiece places them.
 
         >>> Recipe(user_defined_symbols=["<x>"]).meta_pieces()
-        {0: ('<unk>', 2), 1: ('<s>', 3), 2: ('</s>', 3), 3: ('<x>', 4)}
+        {0: ('<unk>', 'unknown'), 1: ('<s>', 'control'), 2: ('</s>', 'control'), 3: ('<x>', 'user_defined')}
         """
-        meta = {self.unk_id: (self.unk_piece, UNKNOWN)}
+        meta: dict[int, tuple[str, PieceType]] = {self.unk_id: (self.unk_piece, "unknown")}
         for name in ("bos", "eos", "pad"):
             if (number := getattr(self, f"{name}_id")) >= 0:
-                meta[number] = (getattr(self, f"{name}_piece"), CONTROL)
+                meta[number] = (getattr(self, f"{name}_piece"), "control")
         ids = {piece: number for number, (piece, _) in meta.items()}
-        symbols = [(symbol, CONTROL) for symbol in self.control_symbols]
-        symbols += [(symbol, USER_DEFINED) for symbol in self.user_defined_symbols]
+        symbols: list[tuple[str, PieceType]] = [(symbol, "control") for symbol in self.control_symbols]
+        symbols += [(symbol, "user_defined") for symbol in self.user_defined_symbols]
         if self.byte_fallback:
-            symbols += [(f"<0x{byte:02X}>", BYTE) for byte in range(256)]
+            symbols += [(f"<0x{byte:02X}>", "byte") for byte in range(256)]
         free = 0
         for symbol, kind in symbols:
             if symbol in ids:

@@ -1,0 +1,68 @@
+# make demo and make test need Python 3.11 or newer, make, a C++ compiler, and the package registries.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check -q
+SOURCES := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
+CORE_FILES := $(wildcard core/*.cpp core/*.hpp core/tests/*.cpp)
+
+.PHONY: demo test lint format bench core-test clean
+.DELETE_ON_ERROR:
+
+# An editable install: Python files are used where they are; the core is rebuilt when its sources change.
+$(VENV)/.tools:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -U pip
+	$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.tools $(SOURCES)
+	$(PIP) install --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(PIP) install --no-build-isolation -e ".[test]"
+	touch $@
+
+$(VENV)/.linted: $(VENV)/.installed
+	$(PIP) install --no-build-isolation -e ".[test,lint]"
+	touch $@
+
+$(VENV)/.benched: $(VENV)/.installed
+	$(PIP) install --no-build-isolation -e ".[bench]"
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m piecework train "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')/*.py" \
+	    --out out/demo --vocab-size 8192 --force
+	$(BIN)/python -m piecework inspect out/demo
+
+test: $(VENV)/.tested core-test
+	$(BIN)/python -m pytest
+
+core-test: $(VENV)/.tools
+	$(BIN)/cmake -S . -B build/core-test -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DPIECEWORK_CORE_TESTS=ON > build-core-test.log 2>&1 || (cat build-core-test.log; exit 1)
+	rm -f build-core-test.log
+	$(BIN)/cmake --build build/core-test
+	build/core-test/core_tests
+	build/core-test/core_fuzz
+
+lint: $(VENV)/.linted
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest piecework._core
+	$(BIN)/clang-format --dry-run --Werror $(CORE_FILES)
+
+format: $(VENV)/.linted
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CORE_FILES)
+
+bench: $(VENV)/.benched
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.table --out benchmarks/RESULTS.md --readme README.md
+
+clean:
+	rm -rf $(VENV) build out

@@ -1,0 +1,95 @@
+"""Which documents train, which evaluate: decided by a hash of the text and the seed, so by nothing else.
+
+Copies of a document share its fate, and neither the order of files, nor their layout, nor the number of threads changes
+anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Literal
+
+__all__ = ["BUCKETS", "Placement", "Sampler", "Weighting"]
+
+Weighting = Literal["documents", "counts"]
+
+BUCKETS = 32
+_ONE = 1 << 64  # hashes are whole numbers below this; u = hash / _ONE
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What becomes of a document: so many copies for training, or one for evaluation, or neither."""
+
+    copies: int
+    evaluation: bool
+    bucket: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """A subset's share of the hashes: it trains below `train` and evaluates from `evaluation` on."""
+
+    train: int
+    evaluation: int
+    exact_train: Fraction
+
+
+class Sampler:
+    """Places documents, with fractions and weights kept exact.
+
+    With u in [0, 1) from the hash, a document of subset x evaluates if u ≥ 1 - Wₓ·p_eval. Otherwise it trains as often as
+    there are k ≥ 0 with u + k·(1 - e*) < Wₓ·p_train, where e* is the largest Wₓ·p_eval of the study; with u ≥ 1 - e* it
+    never trains, so that no document is on both sides, whatever its subset.
+
+    >>> sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 10), weights={"books_sv": Fraction(1)})
+    >>> sampler.place("Det var en gång".encode(), "books_sv")
+    Placement(copies=1, evaluation=False, bucket=17)
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        train: Fraction,
+        evaluation: Fraction,
+        weights: Mapping[str, Fraction],
+        weighting: Weighting = "documents",
+    ) -> None:
+        """With `weighting="counts"` all subsets of weight above 0 are sampled alike; the counts are weighted later."""
+        self._key = seed.to_bytes(8, "little")
+        if weighting == "counts":
+            weights = {name: Fraction(weight > 0) for name, weight in weights.items()}
+        reserved = max((weight * evaluation for weight in weights.values()), default=Fraction(0))
+        if reserved > Fraction(1, 2):
+            raise ValueError(f"the largest weight times the evaluation fraction is {float(reserved):g}, above 0.5")
+        # For whole hashes and any fraction x, u < x is hash < ceil(x·2⁶⁴).
+        self._period = (1 - reserved) * _ONE
+        self._trainable = ceil(self._period)
+        self._limits = {
+            name: _Limits(
+                train=ceil(weight * train * _ONE),
+                evaluation=ceil((1 - weight * evaluation) * _ONE),
+                exact_train=weight * train * _ONE,
+            )
+            for name, weight in weights.items()
+        }
+
+    def place(self, text: bytes, subset: str) -> Placement:
+        """What becomes of the document with this UTF-8 in this subset."""
+        digest = hashlib.blake2b(text, digest_size=16, key=self._key).digest()
+        number = int.from_bytes(digest[:8], "little")
+        bucket = digest[15] % BUCKETS
+        limits = self._limits[subset]
+        if number >= limits.evaluation:
+            return Placement(copies=0, evaluation=True, bucket=bucket)
+        if number >= limits.train or number >= self._trainable:
+            return Placement(copies=0, evaluation=False, bucket=bucket)
+        if limits.train <= self._trainable:
+            return Placement(copies=1, evaluation=False, bucket=bucket)
+        # The weight asks for more documents than there are.
+        return Placement(ceil((limits.exact_train - number) / self._period), evaluation=False, bucket=bucket)
