@@ -25,6 +25,8 @@ class ChunkText {
   uint32_t size() const { return static_cast<uint32_t>(symbols_.size()); }
   uint32_t operator[](uint32_t position) const { return symbols_[position]; }
 
+  void prefetch(uint32_t position) const { __builtin_prefetch(&symbols_[position]); }
+
   // The start of the symbol that ends just before `position`, or kNoPosition at a chunk's start.
   uint32_t before(uint32_t position) const {
     const uint32_t value = symbols_[position - 1];  // position 0 holds a separator

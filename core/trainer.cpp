@@ -50,6 +50,7 @@ class Trainer {
   std::vector<Merge> run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress);
 
  private:
+  static constexpr uint32_t kAhead = 16;            // positions to fetch ahead of the one being read
   static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
   static constexpr uint64_t kLevels = 1 << 16;      // frequencies below this wait in a list of their own, unsorted
 
@@ -189,6 +190,7 @@ void Trainer::count_again(Pair& pair) {
   uint32_t* kept = first;
   uint64_t frequency = 0;
   for (const uint32_t *p = first, *last = first + pair.positions; p < last; ++p) {
+    if (p + kAhead < last) text_.prefetch(p[kAhead]);
     if (text_[*p] == pair.left && text_[*p + offset] == pair.right) {
       frequency += text_.count_at(*p);
       *kept++ = *p;
@@ -292,6 +294,7 @@ void Trainer::apply(const Pair& pair, uint32_t symbol) {
       kNotMergeable;  // the new pair (symbol, left), the only one that may vanish again within this merge
   for (uint64_t i = pair.first; i < pair.first + pair.positions; ++i) {
     if (i % kCheckpoint == 0) checkpoint_();
+    if (i + kAhead < positions_.size()) text_.prefetch(positions_[i + kAhead]);
     const uint32_t p = positions_[i];
     if (text_[p] != left || text_[p + left_length] != right) continue;
     const uint64_t count = text_.count_at(p);
@@ -399,8 +402,8 @@ TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options,
   if (taken >= vocabulary_size) return result;
   const uint64_t wanted = vocabulary_size - taken;
 
-  // Rare pairs are most of all pairs and are seldom needed: forget those below a guess, and where the guess was too high
-  // (the vocabulary is large for the text) train again without it. The result is the same.
+  // Rare pairs are most of all pairs and are seldom needed: forget those below a guess, and where the guess was too
+  // high (the vocabulary is large for the text) train again without it. The result is the same.
   for (const bool guessing : {true, false}) {
     uint64_t least = minimum_frequency;
     auto text = [&] {

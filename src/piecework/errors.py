@@ -1,6 +1,14 @@
 """Everything Piecework raises on purpose: a message says what, where, the value, and the fix."""
 
-__all__ = ["InputError", "ModelError", "PieceworkError", "RecipeError", "VocabularyTooLargeError"]
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from piecework.mistakes import Mistake
+
+__all__ = ["InputError", "ModelError", "PieceworkError", "RecipeError", "StudyError", "VocabularyTooLargeError"]
 
 
 class PieceworkError(Exception):
@@ -9,6 +17,22 @@ class PieceworkError(Exception):
 
 class RecipeError(PieceworkError):
     """A recipe has a setting that is unknown, of the wrong type, out of range, or at odds with another."""
+
+
+class StudyError(PieceworkError):
+    """A study file, or a table that it names, has mistakes: all of them, one a line.
+
+    >>> from piecework.mistakes import Mistake
+    >>> str(StudyError([Mistake("the file is empty", file="study.toml")]))
+    'study.toml: the file is empty'
+    """
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__(self.mistakes)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.mistakes))
 
 
 class ModelError(PieceworkError):

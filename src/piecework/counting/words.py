@@ -104,7 +104,10 @@ class WordCounts:
                 raise InputError(f"{path}: word counts have the columns word and count; here: {', '.join(names)}")
             for batch in file.iter_batches(columns=["word", "count"]):
                 try:
-                    words, counts = batch.column("word").cast(pa.large_string()), batch.column("count").cast(pa.uint64())
+                    words, counts = (
+                        batch.column("word").cast(pa.large_string()),
+                        batch.column("count").cast(pa.uint64()),
+                    )
                 except pa.ArrowInvalid as error:
                     raise InputError(f"{path}: word must be text and count a whole number ({error})") from error
                 _add_columns(table, words, counts, source=str(path))

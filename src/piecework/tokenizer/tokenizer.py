@@ -38,7 +38,7 @@ class Tokenizer:
     >>> counts = pw.count_words(["den som väntar på något gott väntar aldrig för länge"])
     >>> tokenizer = pw.train(counts, pw.Recipe(vocab_size=40))
     >>> tokenizer.encode_pieces("som väntar")
-    ['▁s', 'o', 'm', '▁väntar']
+    ['▁', 's', 'om', '▁väntar']
     >>> tokenizer.decode(tokenizer.encode("som väntar"))
     'som väntar'
     """
@@ -122,10 +122,7 @@ class Tokenizer:
     @cached_property
     def pieces(self) -> list[Piece]:
         """The vocabulary in the order of ids."""
-        return [
-            Piece(i, p.piece, p.score, TYPE_NAMES[p.type])
-            for i, p in enumerate(self._model.pieces)
-        ]
+        return [Piece(i, p.piece, p.score, TYPE_NAMES[p.type]) for i, p in enumerate(self._model.pieces)]
 
     def groups(self) -> list[VocabularyGroup]:
         """The vocabulary by group, as in the paper's table."""

@@ -1,0 +1,305 @@
+// From word counts to merges: the alphabet, the chunks, and worked examples of training.
+#include <algorithm>
+#include <unordered_set>
+
+#include "check.hpp"
+#include "chunk_text.hpp"
+#include "trainer.hpp"
+#include "words.hpp"
+
+namespace piecework {
+namespace {
+
+using namespace tests;
+using namespace std::string_literals;
+using Pieces = std::vector<std::string>;
+
+TrainingOptions plain() {
+  TrainingOptions options;
+  options.character_coverage = 1.0F;
+  options.add_dummy_prefix = false;
+  return options;
+}
+
+Pieces characters(const Counts& counts, const TrainingOptions& options) {
+  const WordTable table = table_of(counts);
+  Pieces out;
+  for (const Character& c : Alphabet(table, options).characters()) append_utf8(out.emplace_back(), c.code);
+  return out;
+}
+
+Counts chunks(const Counts& counts, const TrainingOptions& options) {
+  const WordTable table = table_of(counts);
+  return counts_of(cut_into_chunks(table, Alphabet(table, options), options));
+}
+
+TEST(alphabet_by_count_then_code_point) {
+  CHECK_EQUAL(characters({{"bca", 2}, {"\u00E5", 9}, {"c", 1}}, plain()), {"\u00E5", "c", "a", "b"});
+}
+
+TEST(alphabet_counts_the_mark) {
+  TrainingOptions options = plain();
+  CHECK_EQUAL(characters({{"ab", 1}, {"▁b", 1}}, options), {"b", "a", "▁"});
+  options.add_dummy_prefix = true;
+  CHECK_EQUAL(characters({{"ab", 1}, {"▁b", 1}}, options), {"b", "▁", "a"});
+}
+
+TEST(alphabet_nul_and_tab) {
+  CHECK_EQUAL(characters({{"a\tb\0c"s, 1}, {"\t\t", 5}}, plain()), {"a", "b", "c"});
+  // Two tabs of four characters: with them 3 of 4 are covered before b, without them 1 of 2 would be.
+  TrainingOptions options = plain();
+  options.character_coverage = 0.75F;
+  CHECK_EQUAL(characters({{"a\t\tb", 1}}, options), {"a"});
+  CHECK_EQUAL(characters({{"a\0\0b"s, 1}}, options), {"a", "b"});
+}
+
+TEST(alphabet_coverage_is_asked_before_a_character_is_added) {
+  const Counts counts{{"a", 90}, {"b", 9}, {"c", 1}};
+  TrainingOptions options = plain();
+  for (const auto& [coverage, expected] : std::vector<std::pair<float, Pieces>>{
+           {0.5F, {"a"}}, {0.9F, {"a"}}, {0.91F, {"a", "b"}}, {0.99F, {"a", "b"}}, {0.995F, {"a", "b", "c"}}}) {
+    options.character_coverage = coverage;
+    CHECK_EQUAL(characters(counts, options), expected);
+  }
+}
+
+TEST(alphabet_required_characters) {
+  TrainingOptions options = plain();
+  options.required_characters = U"xb\0";
+  options.character_coverage = 0.9F;
+  CHECK_EQUAL(characters({{"a", 90}, {"b", 9}, {"c", 1}}, options), {"a", "b", "x"});
+}
+
+TEST(alphabet_of_nothing) {
+  CHECK_EQUAL(characters({}, plain()), Pieces{});
+  CHECK_EQUAL(characters({{"", 3}, {"\0"s, 2}}, plain()), Pieces{});
+}
+
+TEST(alphabet_overflow_is_an_error) {
+  CHECK_THROWS(CountOverflow, characters({{"ab", UINT64_MAX}}, plain()));
+  CHECK_THROWS(CountOverflow, characters({{"a", UINT64_MAX}, {"b", 1}}, plain()));
+  CHECK_EQUAL(characters({{"a", UINT64_MAX}}, plain()), {"a"});
+}
+
+TEST(training_form_marks_and_replaces) {
+  std::string buffer;
+  const PrefixMatcher none, meta({"<s>", "<s>x", "▁b"});
+  CHECK_EQUAL(std::string(training_form({"ab", true, 1}, true, none, buffer)), "▁ab");
+  CHECK_EQUAL(std::string(training_form({"ab", true, 1}, false, none, buffer)), "ab");
+  CHECK_EQUAL(std::string(training_form({"ab", false, 1}, false, none, buffer)), "▁ab");
+  CHECK_EQUAL(std::string(training_form({"a<s><s>xy<s", true, 1}, false, meta, buffer)), "a\t\ty<s");
+  CHECK_EQUAL(std::string(training_form({"bc", false, 1}, false, meta, buffer)), "\tc");
+  CHECK_EQUAL(std::string(training_form({"bc", true, 1}, false, meta, buffer)), "bc");
+  CHECK_EQUAL(std::string(training_form({"", true, 1}, false, meta, buffer)), "");
+}
+
+// The flag of a chunk is set where it does not start with ▁, so it reads as a word does.
+TEST(chunks_of_one_character_are_left_out) {
+  CHECK_EQUAL(chunks({{"ab", 2}, {"a", 5}, {"▁ab", 1}, {"▁", 7}}, plain()), {{"ab", 2}, {"▁ab", 1}});
+}
+
+TEST(chunks_end_where_nothing_merges) {
+  CHECK_EQUAL(chunks({{"ab\tcd\0ef"s, 1}, {"ab", 1}}, plain()), {{"ab", 2}, {"cd", 1}, {"ef", 1}});
+  TrainingOptions options = plain();
+  options.meta_pieces = {"<s>"};
+  CHECK_EQUAL(chunks({{"ab<s>ab", 1}}, options), {{"ab", 2}});
+  options.character_coverage = 0.9F;
+  CHECK_EQUAL(chunks({{"abxba", 3}, {"ab", 100}}, options), {{"ab", 103}, {"ba", 3}});  // x is rare
+}
+
+TEST(chunks_of_one_script) {
+  CHECK_EQUAL(chunks({{"ab\u03B1\u03B2\u0416\u0436", 1}}, plain()),
+              {{"ab", 1}, {"\u03B1\u03B2", 1}, {"\u0416\u0436", 1}});
+  // Kana, the long vowel mark and Han go together; a combining mark goes with what stands before it.
+  CHECK_EQUAL(chunks({{"\u5B57\u304B\u30AB\u30FC", 1}, {"a\u0301b", 1}}, plain()),
+              {{"\u5B57\u304B\u30AB\u30FC", 1}, {"a\u0301b", 1}});
+  CHECK_EQUAL(chunks({{"ab,.1", 1}}, plain()), {{"ab", 1}, {",.1", 1}});
+  TrainingOptions options = plain();
+  options.split_by_number = false;
+  CHECK_EQUAL(chunks({{"ab1c", 1}}, options), {{"ab1c", 1}});
+  options.split_by_unicode_script = false;
+  CHECK_EQUAL(chunks({{"ab,\u03B1", 1}}, options), {{"ab,\u03B1", 1}});
+}
+
+TEST(chunks_without_digits) {
+  TrainingOptions options = plain();
+  options.split_by_unicode_script = false;
+  options.split_digits = true;
+  CHECK_EQUAL(chunks({{"ab12cd\uFF13ef", 1}}, options), {{"ab", 1}, {"cd", 1}, {"ef", 1}});
+}
+
+TEST(chunk_text_counts_at_each_position) {
+  Counts counts;
+  Random random(6);
+  for (int i = 0; i < 400; ++i) {
+    std::string word(2 + random.below(9), 'a');
+    for (char& c : word) c = "abc"[random.below(3)];
+    counts[(random.chance(2) ? "▁" : "") + word] = random.chance(3) ? 1 + random.below(3) : 1 + random.below(9'000);
+  }
+  const WordTable table = table_of(counts);
+  const TrainingOptions options = plain();
+  const Alphabet alphabet(table, options);
+  const ChunkText text(table, alphabet);
+  uint64_t previous = UINT64_MAX;
+  size_t words = 0;
+  CHECK_EQUAL(text[0], ChunkText::kSeparator);
+  for (uint32_t start = 1; start < text.size(); ++words) {
+    std::string word;
+    uint32_t p = start;
+    for (; text[p] != ChunkText::kSeparator; ++p) append_utf8(word, alphabet.characters()[text[p]].code);
+    for (uint32_t q = start; q < p; ++q) CHECK_EQUAL(text.count_at(q), counts[word]);
+    CHECK_EQUAL(text.before(start), ChunkText::kNoPosition);
+    CHECK_EQUAL(text.before(start + 1), start);
+    CHECK(counts[word] <= previous);
+    previous = counts[word];
+    start = p + 1;
+  }
+  CHECK_EQUAL(words, counts.size());
+}
+
+TEST(chunk_text_merges_in_place) {
+  const WordTable table = table_of({{"abcde", 1}});
+  const TrainingOptions options = plain();
+  ChunkText text(table, Alphabet(table, options));
+  text.merge(2, 1, 2, 77);  // bc
+  CHECK_EQUAL(text[2], 77);
+  CHECK_EQUAL(text.before(4), 2);
+  CHECK_EQUAL(text.before(2), 1);
+  text.merge(2, 2, 3, 78);  // bcd
+  CHECK_EQUAL(text[2], 78);
+  CHECK(text[3] >= ChunkText::kBack && text[4] >= ChunkText::kBack);
+  CHECK_EQUAL(text.before(5), 2);
+}
+
+using Merges = std::vector<std::pair<std::string, uint64_t>>;
+
+Merges merges(const Counts& counts, uint64_t wanted, const TrainingOptions& options = plain(),
+              uint64_t minimum_frequency = 0) {
+  const WordTable table = table_of(counts);
+  const uint64_t taken = options.meta_pieces.size() + Alphabet(table, options).characters().size();
+  Merges out;
+  for (const Merge& merge : train_bpe(table, options, taken + wanted, minimum_frequency, {}).merges) {
+    out.emplace_back(merge.piece, merge.frequency);
+  }
+  return out;
+}
+
+TEST(training_by_hand) {
+  // "abab ab" with the dummy prefix: ab 3 times; then ▁ab twice; then ▁abab once.
+  TrainingOptions options = plain();
+  options.add_dummy_prefix = true;
+  CHECK_EQUAL(merges({{"abab", 1}, {"▁ab", 1}}, 3, options), {{"ab", 3}, {"▁ab", 2}, {"▁abab", 1}});
+  CHECK_EQUAL(merges({{"abab", 1}, {"▁ab", 1}}, 0, options), Merges{});
+}
+
+TEST(training_counts_overlapping_pairs) {
+  // aaa has (a, a) twice, and merges once, from the left.
+  CHECK_EQUAL(merges({{"aaa", 1}, {"bc", 1}}, 3), {{"aa", 2}, {"bc", 1}, {"aaa", 1}});
+  // aaaaa becomes [aa][aa][a]. Of the two pairs left the one with fewer characters goes first.
+  CHECK_EQUAL(merges({{"aaaaa", 1}}, 9), {{"aa", 4}, {"aaa", 1}, {"aaaaa", 1}, {"aaaa", 0}});
+}
+
+TEST(training_ties) {
+  // Equal frequencies: fewer characters first, then the smaller string in bytes.
+  CHECK_EQUAL(merges({{"zy", 1}, {"ab", 1}, {"\u00E5\u00E4", 1}}, 3), {{"ab", 1}, {"zy", 1}, {"\u00E5\u00E4", 1}});
+  // ab takes the b from bc, which is left with nothing.
+  CHECK_EQUAL(merges({{"abc", 2}, {"xy", 2}}, 9), {{"ab", 2}, {"xy", 2}, {"abc", 2}, {"bc", 0}});
+}
+
+TEST(training_a_string_reached_twice_is_one_piece) {
+  // abc is a+bc in one word and ab+c in another.
+  const Merges found = merges({{"abc", 5}, {"ab", 9}, {"bcx", 9}, {"xbc", 9}}, 99);
+  std::unordered_set<std::string> pieces;
+  for (const auto& merge : found) CHECK(pieces.insert(merge.first).second);
+  CHECK_EQUAL(found.front(), {"bc", 23});
+}
+
+TEST(training_pairs_of_frequency_zero) {
+  // abab becomes [ab][a][b], then [ab][ab]: (ab, a) stood there for a moment, and in the end it is merged.
+  CHECK_EQUAL(merges({{"abab", 1}}, 9), {{"ab", 2}, {"abab", 1}, {"ba", 0}, {"aba", 0}});
+}
+
+TEST(training_stops_at_the_minimum_frequency) {
+  CHECK_EQUAL(merges({{"abab", 1}}, 9, plain(), 1), {{"ab", 2}, {"abab", 1}});
+  CHECK_EQUAL(merges({{"abab", 1}}, 9, plain(), 2), {{"ab", 2}});
+  CHECK_EQUAL(merges({{"abab", 1}}, 9, plain(), 3), Merges{});
+}
+
+TEST(training_pieces_have_a_greatest_length) {
+  TrainingOptions options = plain();
+  options.max_piece_characters = 2;
+  CHECK_EQUAL(merges({{"abcd", 1}}, 9, options), {{"ab", 1}, {"cd", 1}, {"bc", 0}});
+  options.max_piece_characters = 1;
+  CHECK_EQUAL(merges({{"abcd", 1}}, 9, options), Merges{});
+}
+
+TEST(training_nothing_to_merge) {
+  CHECK_EQUAL(merges({}, 9), Merges{});
+  CHECK_EQUAL(merges({{"a", 5}, {"▁", 3}, {"", 2}}, 9), Merges{});
+}
+
+TEST(training_words_that_count_nothing) {
+  // A count of 0 is no occurrence; both letters are there because of the other words.
+  CHECK(merges({{"a", 5}, {"b", 5}, {"ba", 0}}, 1).size() <= 1);
+  CHECK_EQUAL(merges({{"a", 5}, {"b", 5}, {"ab", 1}, {"ba", 0}}, 1), {{"ab", 1}});
+}
+
+TEST(training_no_room_for_a_merge) {
+  const WordTable table = table_of({{"abc", 1}});
+  for (const uint64_t size : {0, 1, 3}) {
+    const TrainingResult result = train_bpe(table, plain(), size, 0, {});
+    CHECK(result.merges.empty());
+    CHECK_EQUAL(result.characters.size(), 3);
+  }
+}
+
+TEST(training_large_counts) {
+  const uint64_t huge = UINT64_MAX / 8;
+  CHECK_EQUAL(merges({{"abab", huge}}, 2), {{"ab", 2 * huge}, {"abab", huge}});
+  CHECK_THROWS(CountOverflow, merges({{"abab", UINT64_MAX / 3}}, 2));
+}
+
+TEST(training_long_words) {
+  // SentencePiece ends the process at 65,536 characters.
+  const Merges found = merges({{std::string(200'000, 'a'), 1}, {"▁" + std::string(70'000, 'b'), 1}}, 3);
+  CHECK_EQUAL(found, {{"aa", 199'999}, {"aaaa", 99'999}, {"bb", 69'999}});
+}
+
+TEST(training_sizes_nest) {
+  // The trainer forgets rare pairs that it guesses it will not need: at each size another guess, the same merges.
+  Random random(7);
+  for (int round = 0; round < 12; ++round) {
+    Counts counts;
+    for (int i = 0; i < 40; ++i) {
+      std::string word(1 + random.below(12), 'a');
+      for (char& c : word) c = "aabc"[random.below(4)];
+      counts[(random.chance(2) ? "▁" : "") + word] += 1 + random.below(random.chance(9) ? 1'000 : 5);
+    }
+    const Merges all = merges(counts, 10'000);
+    for (size_t i = 1; i < all.size(); ++i) CHECK(all[i].second <= all[i - 1].second);
+    for (const size_t wanted : {size_t{1}, size_t{3}, all.size() / 4, all.size() / 2, all.size() - 1}) {
+      const Merges some = merges(counts, wanted);
+      CHECK_EQUAL(some.size(), wanted);
+      CHECK(std::equal(some.begin(), some.end(), all.begin()));
+    }
+  }
+}
+
+TEST(training_tells_its_progress_and_can_be_stopped) {
+  const WordTable table = table_of({{"abcdefgh", 1}});
+  std::vector<std::pair<uint64_t, uint64_t>> calls;
+  const auto note = [&](uint64_t done, uint64_t wanted) {
+    if (wanted != UINT64_MAX) calls.emplace_back(done, wanted);
+  };
+  train_bpe(table, plain(), 8 + 4, 0, note);
+  CHECK(!calls.empty() && calls.back() == std::pair<uint64_t, uint64_t>(4, 4));
+  struct Stop {};
+  const auto stop = [](uint64_t done, uint64_t wanted) {
+    if (wanted != UINT64_MAX && done == 2) throw Stop();
+  };
+  CHECK_THROWS(Stop, train_bpe(table, plain(), 8 + 4, 0, stop));
+  CHECK_THROWS(Stop, train_bpe(table, plain(), 8 + 4, 0, [](uint64_t, uint64_t) { throw Stop(); }));
+}
+
+}  // namespace
+}  // namespace piecework
