@@ -33,7 +33,7 @@ void DocumentCounter::add_evaluation(const std::vector<std::string_view>& docume
     // ▁ and a space are the same to a tokenizer.
     std::string text = replace_invalid_utf8(documents[i], replaced);
     for (size_t at = 0; (at = text.find(kSpaceMarkUtf8, at)) != text.npos;)
-      text.replace(at, kSpaceMarkUtf8.size(), " ");
+      text.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
     text_.assign(prefix).append(text);
     count_units(text_, buckets[i], evaluation_);
     text_.assign(prefix);

@@ -12,6 +12,7 @@
 
 #include "hash.hpp"
 #include "huge_array.hpp"
+#include "merger.hpp"
 #include "model.hpp"
 #include "normalizer.hpp"
 #include "prefix_matcher.hpp"
@@ -47,41 +48,14 @@ class Encoder {
   std::string decode(const std::vector<uint32_t>& ids) const;
 
  private:
-  // What merging works on: pieces by id, then characters that are no piece but part of one.
-  using SymbolId = uint32_t;
-  static constexpr SymbolId kNoSymbol = UINT32_MAX;
-  static constexpr uint32_t kNoRank = UINT32_MAX;
-
-  // A token of the normalised text. `symbol` is a piece's id, or no piece.
-  struct Segment {
-    SymbolId symbol;
-    uint32_t begin, length;
-  };
-  struct MergeRule {
-    uint64_t pair = kEmptyPair;
-    uint32_t rank = 0;  // 0 merges first; equal scores have equal ranks
-    SymbolId merged = 0;
-  };
-  static constexpr uint64_t kEmptyPair = UINT64_MAX;
-  struct Node;
   struct Scratch;
   struct Unit;
   class ScratchLease;
 
-  void check() const;
-  void build_symbols();
-  void build_rules(const std::vector<std::string>& texts);
-  SymbolId symbol_of(char32_t code) const;
-  const MergeRule* find_rule(SymbolId left, SymbolId right) const;
-  void add_rule(SymbolId left, SymbolId right, uint32_t rank, SymbolId merged);
-  void grow_rules();
+  void prepare();
 
   // Where a unit that starts at `at` ends: the next place that no piece reaches across, or a user-defined symbol.
   size_t unit_end(std::string_view text, size_t at) const;
-  void segment(std::string_view unit, Scratch& scratch) const;
-  void merge_few(std::string_view unit, Scratch& scratch) const;
-  void merge_many(Scratch& scratch) const;
-  void put_segment(const Node& node, Scratch& scratch) const;
   template <class Put>
   void put_ids(const Segment& segment, std::string_view unit, Put&& put) const;
   uint32_t* put_unit(const Unit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const;
@@ -89,20 +63,12 @@ class Encoder {
 
   Model model_;
   Normalizer normalizer_;
+  Merger merger_;
   PrefixMatcher symbols_;  // user-defined, as they stand in normalised text
   std::unordered_map<std::string, uint32_t, HashBytes, std::equal_to<>> symbol_ids_;
   uint32_t unknown_ = 0;
   std::array<uint32_t, 256> byte_ids_{};
-  bool has_unused_ = false;
 
-  std::array<SymbolId, 128> ascii_symbols_;
-  std::unordered_map<char32_t, SymbolId> other_symbols_;
-  HugeArray<MergeRule> rules_;  // open addressing
-  // A bit for each rule at a place that its hash gives, to turn away pairs without one: 256 KB.
-  static constexpr uint64_t kFilterMask = (1 << 17) - 1;
-  std::vector<uint16_t> filter_;
-  size_t rule_count_ = 0;
-  uint64_t rule_mask_ = 0;
   // For two bytes that stand next to each other: kJoined where some piece has them so, kMayStart where the second may
   // start a user-defined symbol.
   static constexpr uint8_t kJoined = 1, kMayStart = 2;

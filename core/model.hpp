@@ -29,6 +29,9 @@ struct Model {
   }
 };
 
+// The piece as it stands in normalised text, where a plain space stands for ▁; empty where it never does.
+std::string normalized_piece(const Model& model, size_t id);
+
 struct ModelError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -64,8 +64,8 @@ void check_equal(const A& a, const B& b, const char* text, const char* file, int
   static void name();                                                     \
   static const ::piecework::tests::Register register_##name(#name, name); \
   static void name()
-#define CHECK(condition) \
-  ((condition) ? void() : ::piecework::tests::fail(__FILE__, __LINE__, std::string("not true: ") + #condition))
+#define CHECK(...) \
+  ((__VA_ARGS__) ? void() : ::piecework::tests::fail(__FILE__, __LINE__, std::string("not true: ") + #__VA_ARGS__))
 // The second argument may be a braced list, hence the dots.
 #define CHECK_EQUAL(a, ...)                                                                                      \
   ::piecework::tests::check_equal((a), std::decay_t<decltype(a)>(__VA_ARGS__), #a " == " #__VA_ARGS__, __FILE__, \

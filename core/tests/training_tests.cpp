@@ -23,8 +23,9 @@ TrainingOptions plain() {
 
 Pieces characters(const Counts& counts, const TrainingOptions& options) {
   const WordTable table = table_of(counts);
+  const Alphabet alphabet(table, options);
   Pieces out;
-  for (const Character& c : Alphabet(table, options).characters()) append_utf8(out.emplace_back(), c.code);
+  for (const Character& c : alphabet.characters()) append_utf8(out.emplace_back(), c.code);
   return out;
 }
 

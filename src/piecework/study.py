@@ -153,7 +153,7 @@ class Corpus(_Table):
     path: Annotated[tuple[CorpusPattern, ...], BeforeValidator(_one_or_more), Field(strict=False)] = ()
     text: NonEmpty = "text"
     documents: DocumentUnit = "file"
-    subset: tuple[SubsetEntry, ...] = Field((), strict=False)
+    subset: tuple[SubsetEntry, ...] = Field(default=(), strict=False)
 
     @model_validator(mode="after")
     def _names_files(self) -> Self:
@@ -205,7 +205,7 @@ class Sampling(_Table):
 class Analysis(_Table):
     """[analysis]: what is made and compared besides the multilingual tokenizer."""
 
-    vocab_sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field((), strict=False)
+    vocab_sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(), strict=False)
     monolingual: bool = True
     tokenizers: dict[str, NonEmpty] = {}
     """Outside tokenizers to compare with: a name for each, and its path."""
@@ -222,7 +222,7 @@ def _resolve_recipe(value: object) -> Recipe:
     mistakes: list[InitErrorDetails] = []
     if preset not in PRESETS:
         expected = " or ".join(f"'{name}'" for name in PRESETS)
-        unknown = PydanticCustomError("literal_error", f"Input should be {expected}")  # type: ignore[arg-type]
+        unknown = PydanticCustomError("literal_error", f"Input should be {expected}")
         mistakes.append(InitErrorDetails(type=unknown, loc=("preset",), input=preset))
     base = Recipe() if preset == "plain" else Recipe.gpt_sw3()
     given = {name: getattr(base, name) for name in Recipe.model_fields if name in base.model_fields_set}
@@ -232,7 +232,7 @@ def _resolve_recipe(value: object) -> Recipe:
         BaseModel.__init__(recipe, **{**given, **settings})
     except ValidationError as error:
         for detail in error.errors():
-            same = PydanticCustomError(detail["type"], detail["msg"])  # type: ignore[arg-type]
+            same = PydanticCustomError(detail["type"], detail["msg"])
             mistakes.append(InitErrorDetails(type=same, loc=detail["loc"], input=detail["input"]))
     if mistakes:
         raise ValidationError.from_exception_data("recipe", mistakes)
@@ -261,7 +261,7 @@ class Study(_Table):
     """
 
     name: Annotated[str, AfterValidator(check_name)] = "study"
-    seed: int = Field(1, ge=0, lt=1 << 64)
+    seed: int = Field(default=1, ge=0, lt=1 << 64)
     corpus: Corpus
     weights: Weights = Weights()
     sampling: Sampling = Sampling()

@@ -37,37 +37,62 @@ _EXPECTED = {
 
 def load_study(path: Path, *, check_corpus: bool = True) -> Study:
     """Read the file; a StudyError has all of its mistakes, those of the corpus included unless told otherwise."""
-    text = _read(path)
-    settings, text, syntax = _parse(text, path)
+    settings, text, syntax = _parse(_read(path), path)
     lines = key_lines(text)
-    try:
-        study = _build(settings, path, lines)
-        bad_tables: set[str] = set()
-        mistakes = syntax
-    except ValidationError as error:
-        # The tables that are right are checked further, so that one mistake does not hide others.
-        bad_tables = {str(detail["loc"][0]) for detail in error.errors()}
-        mistakes = syntax + [
-            _located(key, message, path, lines)
-            for key, message in explain(error)
-            # What a line that is no TOML would have said is not missing.
-            if not (syntax and key not in lines)
-        ]
-        rest = {key: value for key, value in settings.items() if key not in bad_tables and key in Study.model_fields}
-        if syntax or "corpus" not in rest:
-            raise StudyError(_in_order(mistakes)) from None
-        study = _build(rest, path, lines)
-    if syntax:
-        raise StudyError(_in_order(syntax))
-    if not bad_tables & {"recipe", "analysis"}:
-        mistakes += [study.mistake(key, message) for key, message in study.inconsistencies()]
-    if check_corpus:
-        from piecework.corpus.subsets import look_for_subsets
+    study, wrong = _what_is_right(settings, path, lines)
+    mistakes = syntax + [
+        study.mistake(key, message)
+        for key, message in wrong.items()
+        if not syntax or message.startswith("unknown ") or _is_value(key, lines)
+    ]
+    tables = {key[0] for key in wrong}
+    if not syntax:
+        mistakes += [study.mistake(key, message) for key, message in _inconsistencies(study, wrong)]
+        if check_corpus and "corpus" not in tables:
+            from piecework.corpus.subsets import look_for_subsets
 
-        look_for_subsets(study, mistakes, check_weights=not bad_tables & {"weights", "sampling"})
+            look_for_subsets(study, mistakes, check_samples=tables.isdisjoint({"weights", "sampling"}))
     if mistakes:
         raise StudyError(_in_order(mistakes))
     return study
+
+
+def _what_is_right(settings: dict[str, Any], path: Path, lines: dict[KeyPath, int]) -> tuple[Study, dict[KeyPath, str]]:
+    """The study without the settings that are wrong, and what is wrong about them.
+
+    pydantic compares settings with each other only where each is right by itself. So the wrong ones are taken out, and
+    the rest is looked at again, until one mistake hides no other.
+    """
+    wrong: dict[KeyPath, str] = {}
+    while True:
+        try:
+            return _build(settings, path, lines), wrong
+        except ValidationError as error:
+            for key, message in explain(error):
+                wrong.setdefault(key, message)
+                settings = {**settings, "corpus": _ANY_CORPUS} if key[0] == "corpus" else _without(settings, key)
+
+
+_ANY_CORPUS = {"path": "{language}"}
+
+
+def _without(settings: dict[str, Any], key: KeyPath) -> dict[str, Any]:
+    """The settings without that key; of a list, nothing is left."""
+    name, *deeper = key
+    inside = settings.get(str(name))
+    rest = {other: value for other, value in settings.items() if other != name}
+    if deeper and isinstance(inside, dict) and deeper[0] in inside:
+        rest[str(name)] = _without(inside, tuple(deeper))
+    return rest
+
+
+def _inconsistencies(study: Study, wrong: Mapping[KeyPath, str]) -> Iterator[tuple[KeyPath, str]]:
+    """Those of the study, but for comparisons with a setting that is wrong itself."""
+    unknown = {key[1] if len(key) > 1 else "preset" for key in wrong if key[0] == "recipe"}
+    for key, message in study.inconsistencies():
+        compared = "vocab_size" if key[0] == "analysis" else "user_defined_symbols"
+        if unknown.isdisjoint({"preset", compared}) and not any(key[0] == other[0] == "corpus" for other in wrong):
+            yield key, message
 
 
 def _read(path: Path) -> str:
@@ -156,10 +181,9 @@ def _default_name(path: Path) -> dict[str, str]:
         return {}
 
 
-def _located(key: KeyPath, message: str, path: Path, lines: Mapping[KeyPath, int]) -> Mistake:
-    while key and key not in lines:
-        key = key[:-1]
-    return Mistake(message, str(path), lines.get(key))
+def _is_value(key: KeyPath, lines: Mapping[KeyPath, int]) -> bool:
+    """Whether the key has a value of its own. Of a table a line may be missing, which was no TOML."""
+    return key in lines and not any(other != key and other[: len(key)] == key for other in lines)
 
 
 def _in_order(mistakes: list[Mistake]) -> list[Mistake]:
@@ -178,7 +202,9 @@ def explain(error: ValidationError) -> Iterator[tuple[KeyPath, str]]:
             yield key, _missing(key)
         else:
             message = _EXPECTED.get(detail["type"]) or detail["msg"]
-            message = message.removeprefix("Value error, ").replace("Input should", "should").replace("'", '"')
+            message = message.removeprefix("Value error, ").replace("Input should", "should")
+            if detail["type"] == "literal_error":
+                message = message.replace("'", '"')
             yield _about(key, message), _with_value(key, message, detail["input"])
 
 

@@ -373,10 +373,10 @@ def test_a_pipe() -> None:
 
 def test_skipped_adds_up() -> None:
     first, second = Skipped(), Skipped()
-    first.add("a", Reason.EMPTY, location="a:1")
+    first.add("a", Reason.EMPTY, [1])
     for line in range(5):
-        second.add("a", Reason.EMPTY, location=f"a:{line + 2}")
-    second.add("b", Reason.FIELD_NULL, location="b:9", count=1000)
+        second.add("a", Reason.EMPTY, [line + 2])
+    second.add("b", Reason.FIELD_NULL, [9], count=1000)
     first.update(second)
     assert first.by_file() == {"a": {Reason.EMPTY: 6}, "b": {Reason.FIELD_NULL: 1000}}
     assert first.locations["a", Reason.EMPTY] == ["a:1", "a:2", "a:3"]

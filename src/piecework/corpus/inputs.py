@@ -11,7 +11,7 @@ from typing import Literal
 from piecework.corpus.streams import ByteStream, Compression
 from piecework.errors import InputError
 
-__all__ = ["Format", "InputFile", "find_files", "suffixes"]
+__all__ = ["Format", "InputFile", "Slice", "find_files", "suffixes"]
 
 Format = Literal["text", "jsonl", "parquet"]
 
@@ -34,6 +34,20 @@ class InputFile:
     format: Format
     compression: Compression | None
     size_bytes: int
+    modified_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of a file: bytes of text and JSONL, row groups of Parquet, from `start` up to `stop`.
+
+    A line belongs to the slice in which its first byte lies, so that slices that meet share none and lose
+    none. A slice of a compressed file is the whole file.
+    """
+
+    file: InputFile
+    start: int = 0
+    stop: int | None = None
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
@@ -111,4 +125,4 @@ def _input_file(path: Path) -> InputFile:
         )
     status = path.stat()
     size_bytes = status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return InputFile(path, file_format, compression, size_bytes)
+    return InputFile(path, file_format, compression, size_bytes, status.st_mtime_ns)

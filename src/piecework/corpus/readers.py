@@ -3,20 +3,26 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from piecework.corpus.inputs import InputFile, find_files
-from piecework.corpus.skipped import Reason, Skipped
-from piecework.corpus.streams import line_blocks
+from piecework.corpus.inputs import InputFile, Slice, find_files
+from piecework.corpus.skipped import LOCATIONS_KEPT, Reason, Skipped
+from piecework.corpus.streams import ByteStream, line_blocks
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
 
-__all__ = ["Batch", "Documents", "open_batches"]
+__all__ = ["Batch", "Documents", "TextUnit", "open_batches", "open_parquet"]
 
 Documents: TypeAlias = "Sequence[str | bytes] | pyarrow.Array[Any]"
+TextUnit = Literal["block", "line", "file"]
+"""What a document of plain text is: many lines as bytes, unchecked; or a line; or the whole file."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # pyarrow's own default. Few but long rows are limited by their bytes instead.
@@ -27,26 +33,30 @@ PARQUET_BATCH_ROWS = 65_536
 class Batch:
     """Documents of one file, and how many of its bytes, as stored, were read to get them.
 
-    The documents are strings (from JSONL), an Arrow string array (from Parquet), or one block of bytes that
-    holds many lines (from text, where counting looks at lines only). Where all were skipped, there are none.
+    The documents are strings (from JSONL and text), an Arrow string array (from Parquet), or one block of
+    bytes that holds many lines (from text, where counting looks at lines only). Where all were skipped, there
+    are none.
     """
 
     file: InputFile
     documents: Documents
     read_bytes: int
+    lines: int = 0
+    """How many line feeds these bytes hold; 0 for Parquet and for text that is taken in blocks or whole."""
 
 
 def open_batches(
-    paths: Iterable[str | os.PathLike[str] | InputFile],
+    paths: Iterable[str | os.PathLike[str] | InputFile | Slice],
     *,
     text_field: str = "text",
+    text_unit: TextUnit = "block",
     batch_bytes: int = 16 << 20,
     skipped: Skipped | None = None,
 ) -> Iterator[Batch]:
     """Read text, JSONL and Parquet files; folders and globs stand for the files in them.
 
     The files are looked up at once, so that one that is missing is an error before any is read. Records that
-    cannot be used are counted in `skipped`.
+    cannot be used are counted in `skipped`; the lines of a slice are counted from its first one.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "greetings.jsonl")
@@ -57,44 +67,89 @@ def open_batches(
     >>> skipped.by_reason()
     {<Reason.NOT_A_STRING: 'not a string'>: 1}
     """
-    files: list[InputFile] = []
+    slices: list[Slice] = []
     for path in paths:
-        files += [path] if isinstance(path, InputFile) else find_files([path])
-    return _read_files(files, text_field, batch_bytes, Skipped() if skipped is None else skipped)
-
-
-def _read_files(
-    files: list[InputFile], text_field: str, batch_bytes: int, skipped: Skipped
-) -> Iterator[Batch]:
-    for file in files:
-        if file.format == "text":
-            yield from _read_text(file, batch_bytes)
-        elif file.format == "jsonl":
-            yield from _read_jsonl(file, text_field, batch_bytes, skipped)
+        if isinstance(path, Slice):
+            slices.append(path)
         else:
-            yield from _read_parquet(file, text_field, batch_bytes, skipped)
+            slices += map(Slice, [path] if isinstance(path, InputFile) else find_files([path]))
+    return _read_slices(slices, text_field, text_unit, batch_bytes, Skipped() if skipped is None else skipped)
 
 
-def _blocks(file: InputFile, batch_bytes: int) -> Iterator[tuple[bytes, int]]:
+def _read_slices(
+    slices: list[Slice], text_field: str, text_unit: TextUnit, batch_bytes: int, skipped: Skipped
+) -> Iterator[Batch]:
+    for part in slices:
+        if part.file.format == "jsonl":
+            yield from _read_jsonl(part, text_field, batch_bytes, skipped)
+        elif part.file.format == "parquet":
+            yield from _read_parquet(part, text_field, batch_bytes, skipped)
+        elif text_unit == "block":
+            yield from _read_text(part, batch_bytes)
+        elif text_unit == "line":
+            yield from _read_lines(part, batch_bytes, skipped)
+        else:
+            yield _read_whole(part.file, skipped)
+
+
+def _blocks(part: Slice, batch_bytes: int) -> Iterator[tuple[bytes, int]]:
     """Blocks of whole lines, without the byte order mark, and how many bytes each took in the file."""
-    blocks = line_blocks(file.path, file.compression, batch_bytes)
+    file = part.file
+    blocks = line_blocks(file.path, file.compression, batch_bytes, start=part.start, stop=part.stop)
     for index, (block, read_bytes) in enumerate(blocks):
-        yield block if index else block.removeprefix(BYTE_ORDER_MARK), read_bytes
+        starts_file = index == part.start == 0
+        yield block.removeprefix(BYTE_ORDER_MARK) if starts_file else block, read_bytes
 
 
-def _read_text(file: InputFile, batch_bytes: int) -> Iterator[Batch]:
-    for block, read_bytes in _blocks(file, batch_bytes):
-        yield Batch(file, [block] if block else [], read_bytes)
+def _read_text(part: Slice, batch_bytes: int) -> Iterator[Batch]:
+    for block, read_bytes in _blocks(part, batch_bytes):
+        yield Batch(part.file, [block] if block else [], read_bytes)
 
 
-def _read_jsonl(file: InputFile, text_field: str, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
+def _read_lines(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
+    """Lines that are not blank, without the carriage return that Windows puts before the line feed."""
+    name = str(part.file.path)
+    lines_before = 0
+    for block, read_bytes in _blocks(part, batch_bytes):
+        lines = block.count(b"\n")
+        try:
+            texts: Iterable[str | None] = block.decode().split("\n")
+        except UnicodeDecodeError:
+            texts = map(_decoded, block.split(b"\n"))
+        documents: list[str | bytes] = []
+        for line_number, text in enumerate(texts, lines_before + 1):
+            if text is None:
+                skipped.add(name, Reason.INVALID_UTF8, [line_number])
+            elif text and not text.isspace():
+                documents.append(text.removesuffix("\r"))
+        lines_before += lines
+        yield Batch(part.file, documents, read_bytes, lines)
+
+
+def _read_whole(file: InputFile, skipped: Skipped) -> Batch:
+    stream = ByteStream(file.path, file.compression)
+    text = _decoded(b"".join(stream).removeprefix(BYTE_ORDER_MARK))
+    if text:
+        return Batch(file, [text], stream.consumed_bytes)
+    skipped.add(str(file.path), Reason.INVALID_UTF8 if text is None else Reason.EMPTY, [0])
+    return Batch(file, [], stream.consumed_bytes)
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _read_jsonl(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
     import orjson
 
-    name = str(file.path)
-    first_line = 1
-    for block, read_bytes in _blocks(file, batch_bytes):
+    name = str(part.file.path)
+    lines_before = 0
+    for block, read_bytes in _blocks(part, batch_bytes):
         documents: list[str | bytes] = []
-        for line_number, line in enumerate(block.split(b"\n"), first_line):
+        for line_number, line in enumerate(block.split(b"\n"), lines_before + 1):
             try:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError:
@@ -104,11 +159,12 @@ def _read_jsonl(file: InputFile, text_field: str, batch_bytes: int, skipped: Ski
             else:
                 text = _text_of(record, text_field)
             if isinstance(text, Reason):
-                skipped.add(name, text, location=f"{name}:{line_number}")
+                skipped.add(name, text, [line_number])
             else:
                 documents.append(text)
-        first_line += block.count(b"\n")
-        yield Batch(file, documents, read_bytes)
+        lines = block.count(b"\n")
+        lines_before += lines
+        yield Batch(part.file, documents, read_bytes, lines)
 
 
 _MISSING = object()
@@ -150,33 +206,48 @@ def _second_opinion(line: bytes, text_field: str) -> str | Reason:
     return text
 
 
-def _read_parquet(file: InputFile, text_field: str, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
+def _read_parquet(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
+    file = part.file
+    name = str(file.path)
+    with open_parquet(file.path) as parquet:
+        # The footer does not say how far in the file a batch lies; rows tell it well enough.
+        ends = [0, *accumulate(parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups))]
+        groups = range(parquet.num_row_groups)[part.start : part.stop]
+        done_rows, stop_rows = ends[groups.start], ends[groups.stop]
+        reported = _position(file, done_rows, ends[-1])
+        if text_field not in parquet.schema_arrow.names:
+            if stop_rows > done_rows:
+                first = list(range(done_rows + 1, stop_rows + 1)[:LOCATIONS_KEPT])
+                skipped.add(name, Reason.FIELD_MISSING, first, count=stop_rows - done_rows)
+            yield Batch(file, [], _position(file, stop_rows, ends[-1]) - reported)
+            return
+        for group in groups:
+            batch_rows = _batch_rows(parquet.metadata.row_group(group), batch_bytes)
+            for table in parquet.iter_batches(batch_rows, row_groups=[group], columns=[text_field]):
+                documents = _usable(table.column(0), name, done_rows, skipped)
+                done_rows += len(table)
+                position = _position(file, done_rows, ends[-1])
+                yield Batch(file, documents, position - reported)
+                reported = position
+
+
+def _position(file: InputFile, done_rows: int, rows: int) -> int:
+    return file.size_bytes * done_rows // rows if rows else file.size_bytes
+
+
+@contextmanager
+def open_parquet(path: Path) -> "Iterator[pyarrow.parquet.ParquetFile]":
+    """A Parquet file; if it is damaged, where it is opened or later on, that is an InputError that names it."""
     import pyarrow
     import pyarrow.parquet
 
-    name = str(file.path)
     try:
-        with pyarrow.parquet.ParquetFile(file.path) as parquet:
-            rows = parquet.metadata.num_rows
-            if text_field not in parquet.schema_arrow.names:
-                if rows:
-                    skipped.add(name, Reason.FIELD_MISSING, location=f"{name}: row 1", count=rows)
-                yield Batch(file, [], file.size_bytes)
-                return
-            done_rows = reported = 0
-            for group in range(parquet.num_row_groups):
-                batch_rows = _batch_rows(parquet.metadata.row_group(group), batch_bytes)
-                for table in parquet.iter_batches(batch_rows, row_groups=[group], columns=[text_field]):
-                    documents = _usable(table.column(0), name, done_rows, skipped)
-                    done_rows += len(table)
-                    # The footer does not say how far in the file a batch lies; rows tell it well enough.
-                    position = file.size_bytes * done_rows // rows
-                    yield Batch(file, documents, position - reported)
-                    reported = position
+        with pyarrow.parquet.ParquetFile(path) as parquet:
+            yield parquet
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(
-            f"{file.path}: not a valid Parquet file, or truncated ({reason}); fetch or write it again"
+            f"{path}: not a valid Parquet file, or truncated ({reason}); fetch or write it again"
         ) from error
 
 
@@ -195,8 +266,8 @@ def _usable(column: Any, name: str, rows_before: int, skipped: Skipped) -> "pyar
     def leave_out(rows: "pyarrow.BooleanArray", reason: Reason) -> None:
         indices = compute.indices_nonzero(rows)
         if len(indices):
-            row = rows_before + indices[0].as_py() + 1
-            skipped.add(name, reason, location=f"{name}: row {row}", count=len(indices))
+            first = [rows_before + index + 1 for index in indices[:LOCATIONS_KEPT].to_pylist()]
+            skipped.add(name, reason, first, count=len(indices))
 
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()

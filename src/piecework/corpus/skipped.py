@@ -1,6 +1,7 @@
 """Records that cannot be used: counted by file and reason, the first few with their place."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -27,7 +28,7 @@ class Skipped:
     """Counts of the records that were left out; those of several readers can be added up.
 
     >>> skipped = Skipped()
-    >>> skipped.add("a.jsonl", Reason.EMPTY, location="a.jsonl:7")
+    >>> skipped.add("a.jsonl", Reason.EMPTY, [7])
     >>> skipped.by_reason()
     {<Reason.EMPTY: 'empty'>: 1}
     >>> str(skipped)
@@ -35,25 +36,31 @@ class Skipped:
     """
 
     counts: Counter[tuple[str, Reason]] = field(default_factory=Counter)
-    locations: dict[tuple[str, Reason], list[str]] = field(default_factory=dict)
+    places: dict[tuple[str, Reason], list[int]] = field(default_factory=dict)
+    """The first few, by file and reason: lines, or rows of Parquet, from 1 on. 0 is the file as a whole."""
 
-    def add(self, file: str, reason: Reason, *, location: str, count: int = 1) -> None:
-        """Count records of one file that were left out for one reason; location is that of the first."""
-        self.counts[file, reason] += count
-        kept = self.locations.setdefault((file, reason), [])
-        if len(kept) < LOCATIONS_KEPT:
-            kept.append(location)
+    def add(self, file: str, reason: Reason, places: Sequence[int], *, count: int | None = None) -> None:
+        """Count records of one file that were left out for one reason; `places` are at least the first few."""
+        self.counts[file, reason] += len(places) if count is None else count
+        kept = self.places.setdefault((file, reason), [])
+        kept.extend(places[: LOCATIONS_KEPT - len(kept)])
 
-    def update(self, other: "Skipped") -> None:
-        """Add what another reader left out."""
+    def update(self, other: "Skipped", *, lines_before: int = 0) -> None:
+        """Add what another reader left out, of other files or of what comes `lines_before` lines later."""
         self.counts.update(other.counts)
-        for key, locations in other.locations.items():
-            self.locations[key] = (self.locations.get(key, []) + locations)[:LOCATIONS_KEPT]
+        for key, places in other.places.items():
+            kept = self.places.get(key, []) + [place + lines_before for place in places]
+            self.places[key] = kept[:LOCATIONS_KEPT]
 
     @property
     def total(self) -> int:
         """How many records were left out."""
         return self.counts.total()
+
+    @property
+    def locations(self) -> dict[tuple[str, Reason], list[str]]:
+        """Where the first few stand, by file and reason, as an editor or a person finds them."""
+        return {key: [_location(key[0], place) for place in places] for key, places in self.places.items()}
 
     def by_reason(self) -> dict[Reason, int]:
         """The counts of all files together, in the order in which Reason lists them."""
@@ -71,7 +78,8 @@ class Skipped:
 
     def first_location(self, reason: Reason) -> str:
         """Where the first record with this reason stands, in the first file by name that has one."""
-        return self.locations[min(key for key in self.locations if key[1] is reason)][0]
+        file, _ = key = min(key for key in self.places if key[1] is reason)
+        return _location(file, self.places[key][0])
 
     def __str__(self) -> str:
         if not self.total:
@@ -79,3 +87,9 @@ class Skipped:
         counts = self.by_reason().items()
         reasons = ", ".join(f"{count:,} {reason} ({self.first_location(reason)})" for reason, count in counts)
         return f"{self.total:,} record{'s' if self.total > 1 else ''} skipped: {reasons}"
+
+
+def _location(file: str, place: int) -> str:
+    if not place:
+        return file
+    return f"{file}: row {place}" if file.lower().endswith(".parquet") else f"{file}:{place}"

@@ -3,11 +3,11 @@
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import BinaryIO, Literal, Protocol
 
 from piecework.errors import InputError
 
-__all__ = ["ByteStream", "Compression", "line_blocks", "whole_lines"]
+__all__ = ["ByteStream", "Compression", "line_blocks", "lines_before", "whole_lines"]
 
 Compression = Literal["gz", "zst"]
 
@@ -96,13 +96,16 @@ def _decompressor(compression: Compression) -> tuple[Callable[[], _Decompressor]
     return frames.decompressobj, zstandard.ZstdError
 
 
-def line_blocks(path: Path, compression: Compression | None, block_bytes: int) -> Iterator[tuple[bytes, int]]:
+def line_blocks(
+    path: Path, compression: Compression | None, block_bytes: int, *, start: int = 0, stop: int | None = None
+) -> Iterator[tuple[bytes, int]]:
     """Blocks of whole lines, about block_bytes each, and how many bytes of the file, as stored, each took.
 
-    A line that is longer than a block is kept whole.
+    A line that is longer than a block is kept whole. Of a plain file, only the lines whose first byte lies in
+    `start` to `stop`.
     """
     if compression is None and path.is_file():
-        for block in _seeking_blocks(path, block_bytes):
+        for block in _seeking_blocks(path, block_bytes, start, stop):
             yield block, len(block)
         return
     stream = ByteStream(path, compression)
@@ -112,20 +115,15 @@ def line_blocks(path: Path, compression: Compression | None, block_bytes: int) -
         reported_bytes = stream.consumed_bytes
 
 
-def _seeking_blocks(path: Path, block_bytes: int) -> Iterator[bytes]:
+def _seeking_blocks(path: Path, block_bytes: int, start: int, stop: int | None) -> Iterator[bytes]:
     # Looking for the line's end first and then reading the block at once copies nothing: 0.035 s for 100 MB,
     # where reading and joining takes 0.10 s, and counting about 0.4 s.
     try:
         with path.open("rb") as file:
-            start = 0
-            while True:
-                end = start + block_bytes
-                file.seek(end)
-                while window := file.read(LINE_END_WINDOW_BYTES):
-                    if line_feed := window.find(b"\n") + 1:
-                        end += line_feed
-                        break
-                    end += len(window)
+            start = _line_start(file, start, stop)
+            while stop is None or start < stop:
+                end = start + block_bytes if stop is None else min(start + block_bytes, stop)
+                end = _line_start(file, end, None)
                 file.seek(start)
                 if not (block := file.read(end - start)):
                     return
@@ -133,6 +131,35 @@ def _seeking_blocks(path: Path, block_bytes: int) -> Iterator[bytes]:
                 start += len(block)
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror or error}") from error
+
+
+def _line_start(file: BinaryIO, position: int, stop: int | None) -> int:
+    """Where the first line starts that starts at `position` or later; the file's end, or `stop`, where none does."""
+    if position == 0:
+        return 0
+    # The line feed that ends the line before may be the very byte before.
+    at = position - 1
+    file.seek(at)
+    while (stop is None or at < stop) and (window := file.read(LINE_END_WINDOW_BYTES)):
+        if line_feed := window.find(b"\n") + 1:
+            return at + line_feed
+        at += len(window)
+    return at if stop is None else max(at, stop)
+
+
+def lines_before(path: Path, position: int) -> int:
+    """How many lines of a plain file start before `position`: reads all that comes before it."""
+    count = 0
+    try:
+        with path.open("rb") as file:
+            left = _line_start(file, position, None)
+            file.seek(0)
+            while left and (chunk := file.read(min(left, PLAIN_CHUNK_BYTES))):
+                count += chunk.count(b"\n")
+                left -= len(chunk)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror or error}") from error
+    return count
 
 
 def whole_lines(chunks: Iterator[bytes], block_bytes: int) -> Iterator[bytes]:

@@ -1,0 +1,160 @@
+"""The work cut into shards, which depend on the files alone: whoever counts them, in whatever order, counts the same."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from piecework.corpus.inputs import InputFile, Slice
+from piecework.corpus.readers import open_parquet
+from piecework.errors import InputError
+from piecework.study import DocumentUnit
+
+if TYPE_CHECKING:
+    from piecework.corpus.subsets import Subset
+
+__all__ = ["Shard", "file_stamp", "plan_shards"]
+
+# A shard is what is lost when a run is killed, and each leaves files behind. 64 MB take about half a second; a corpus
+# of terabytes has larger ones, so that there are thousands of them and not millions.
+SMALLEST_SHARD_BYTES = 64_000_000
+LARGEST_SHARD_BYTES = 1_000_000_000
+MOST_SHARDS = 4096
+# Small files are taken together up to this part of a shard: compressed ones hold several times the text.
+GROUPED_PART = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Slices of files of one subset, counted together by one process."""
+
+    key: str
+    """The same for the same settings, files and slices, and for no others; the name of the shard's results."""
+    category: str
+    language: str
+    text_field: str
+    documents: DocumentUnit
+    code_token: str | None
+    slices: tuple[Slice, ...]
+    size_bytes: int
+
+    @property
+    def subset(self) -> str:
+        """The name of its subset."""
+        return f"{self.category}_{self.language}"
+
+    def __str__(self) -> str:
+        first = self.slices[0]
+        text = str(first.file.path)
+        if len(self.slices) > 1:
+            return f"{text} and {len(self.slices) - 1:,} more"
+        if first.stop is None:
+            return text
+        unit = "row groups" if first.file.format == "parquet" else "bytes"
+        return f"{text}, {unit} {first.start:,} to {first.stop:,}"
+
+
+def plan_shards(
+    subsets: Iterable["Subset"], settings_key: str, *, folder: Path, shard_bytes: int | None = None
+) -> list[Shard]:
+    """The shards of these subsets, in the order in which to count them.
+
+    `settings_key` stands for all else that the counts depend on. Paths enter the keys relative to `folder`, so that a
+    corpus may move together with its study. Plain text and JSONL are cut at about `shard_bytes`, Parquet between row
+    groups; what is compressed, or a single document, is not cut. Subsets of weight 0 have no shards.
+    """
+    subsets = [subset for subset in subsets if subset.weight]
+    if shard_bytes is None:
+        size_bytes = sum(file.size_bytes for subset in subsets for file in subset.files)
+        shard_bytes = min(max(SMALLEST_SHARD_BYTES, size_bytes // MOST_SHARDS), LARGEST_SHARD_BYTES)
+    shards = [
+        _shard(subset, slices, settings_key, folder)
+        for subset in subsets
+        for slices in _grouped(subset, max(1, shard_bytes))
+    ]
+    # What could not be cut comes first, or one process might be left alone with it at the end.
+    return sorted(shards, key=lambda shard: -shard.size_bytes if shard.size_bytes > 2 * shard_bytes else 0)
+
+
+def _grouped(subset: "Subset", shard_bytes: int) -> Iterator[list[tuple[Slice, int]]]:
+    """Slices with their sizes, those of small files together."""
+    group: list[tuple[Slice, int]] = []
+    group_bytes = 0
+    for file in subset.files:
+        _check_regular(file)
+        parts = list(_cut(file, subset.documents, shard_bytes))
+        if len(parts) > 1:
+            yield from ([part] for part in parts)
+            continue
+        group += parts
+        group_bytes += file.size_bytes
+        if group_bytes >= shard_bytes // GROUPED_PART:
+            yield group
+            group, group_bytes = [], 0
+    if group:
+        yield group
+
+
+def _cut(file: InputFile, documents: DocumentUnit, shard_bytes: int) -> Iterator[tuple[Slice, int]]:
+    size = file.size_bytes
+    whole = file.compression is not None or (file.format == "text" and documents == "file")
+    if whole or size <= shard_bytes:
+        yield Slice(file), size
+    elif file.format == "parquet":
+        yield from _cut_parquet(file, shard_bytes)
+    else:
+        count = -(-size // shard_bytes)
+        bounds = [size * index // count for index in range(count + 1)]
+        for start, stop in zip(bounds, bounds[1:], strict=False):
+            yield Slice(file, start, stop), stop - start
+
+
+def _cut_parquet(file: InputFile, shard_bytes: int) -> Iterator[tuple[Slice, int]]:
+    with open_parquet(file.path) as parquet:
+        rows = [parquet.metadata.row_group(index).num_rows for index in range(parquet.num_row_groups)]
+    total = sum(rows)
+    if not total:
+        yield Slice(file), file.size_bytes
+        return
+    start = done_rows = reported = 0
+    for group, group_rows in enumerate(rows, 1):
+        done_rows += group_rows
+        # How far in the file: as the reader reckons it, so that progress adds up.
+        position = file.size_bytes * done_rows // total
+        if position - reported >= shard_bytes or group == len(rows):
+            yield Slice(file, start, group), position - reported
+            start, reported = group, position
+
+
+def _check_regular(file: InputFile) -> None:
+    # A pipe can be read only once, and what was counted of it could not be told from the rest after an interruption.
+    if not file.size_bytes and file.path.exists() and not file.path.is_file():
+        raise InputError(f"{file.path}: not a file that can be read again; write what it gives into a file first")
+
+
+def _shard(subset: "Subset", slices: Sequence[tuple[Slice, int]], settings_key: str, folder: Path) -> Shard:
+    own: list[Any] = [subset.category, subset.language, subset.text_field, subset.documents, subset.code_token]
+    parts = [[*file_stamp(part.file, folder).values(), part.start, part.stop] for part, _ in slices]
+    key = hashlib.blake2b(json.dumps([settings_key, own, parts]).encode(), digest_size=16).hexdigest()
+    return Shard(
+        key=key,
+        category=subset.category,
+        language=subset.language,
+        text_field=subset.text_field,
+        documents=subset.documents,
+        code_token=subset.code_token,
+        slices=tuple(part for part, _ in slices),
+        size_bytes=sum(size for _, size in slices),
+    )
+
+
+def file_stamp(file: InputFile, folder: Path) -> dict[str, Any]:
+    """What tells a file from another, or from itself after a change: for JSON."""
+    return {
+        "path": os.path.relpath(file.path, folder),
+        "size_bytes": file.size_bytes,
+        "modified_ns": file.modified_ns,
+    }
