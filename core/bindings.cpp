@@ -13,6 +13,7 @@
 #include "arrow_strings.hpp"
 #include "document_counter.hpp"
 #include "encoder.hpp"
+#include "evaluator.hpp"
 #include "trainer.hpp"
 #include "utf8.hpp"
 #include "word_counter.hpp"
@@ -231,6 +232,46 @@ Model make_model(const nb::list& pieces, const std::vector<float>& scores, const
   return model;
 }
 
+void add_units(UnitSet& units, uint32_t group, nb::handle buckets, nb::handle opens, nb::handle texts,
+               nb::handle counts) {
+  const ArrowInput bucket_input(buckets), open_input(opens), text_input(texts), count_input(counts);
+  const std::vector<std::string_view> strings = arrow_strings(*text_input.schema, *text_input.array);
+  const auto column = [&](const ArrowInput& input, std::string_view format) {
+    if (std::string_view(input.schema->format) != format ||
+        input.array->length != static_cast<int64_t>(strings.size())) {
+      throw nb::value_error("units need columns uint8, uint8, string and uint64 of the same length");
+    }
+    return input.array->buffers[1];
+  };
+  const auto* bucket = static_cast<const uint8_t*>(column(bucket_input, "C")) + bucket_input.array->offset;
+  const auto* open = static_cast<const uint8_t*>(column(open_input, "C")) + open_input.array->offset;
+  const auto* count = static_cast<const uint64_t*>(column(count_input, "L")) + count_input.array->offset;
+  nb::gil_scoped_release unlocked;
+  for (size_t i = 0; i < strings.size(); ++i) units.add(group, bucket[i], open[i] != 0, strings[i], count[i]);
+}
+
+template <class T>
+nb::bytes column_bytes(const std::vector<T>& values) {
+  return raw_bytes(values.data(), values.size() * sizeof(T));
+}
+
+nb::dict evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> merges, std::vector<uint32_t> sizes,
+                  unsigned threads) {
+  Evaluation result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = evaluate_units(encoder, units, {std::move(merges), std::move(sizes), threads});
+  }
+  nb::dict out;
+  out["totals"] = column_bytes(result.totals);
+  out["frequencies"] = column_bytes(result.frequencies);
+  out["types"] = column_bytes(result.types);
+  out["single_types"] = column_bytes(result.single_types);
+  out["sizes"] = column_bytes(result.sizes);
+  out["curve"] = column_bytes(result.curve);
+  return out;
+}
+
 nb::list encode(const Encoder& encoder, nb::handle text) {
   TextBatch batch;
   batch.add(text);
@@ -414,4 +455,14 @@ NB_MODULE(_core, m) {
             return text;
           },
           nb::arg("ids"));
+
+  nb::class_<UnitSet>(m, "UnitSet")
+      .def(nb::init<uint32_t>(), nb::arg("groups"))
+      .def("__len__", &UnitSet::size)
+      .def("add_columns", &add_units, nb::arg("group"), nb::arg("buckets"), nb::arg("opens"), nb::arg("units"),
+           nb::arg("counts"))
+      .def("text_totals", [](UnitSet& units) { return column_bytes(units.text_totals()); });
+
+  m.def("evaluate", &evaluate, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"), nb::arg("sizes"),
+        nb::arg("threads"));
 }

@@ -147,23 +147,6 @@ size_t Encoder::unit_end(std::string_view text, size_t at) const {
   return end;
 }
 
-template <class Put>
-void Encoder::put_ids(const Segment& segment, std::string_view unit, Put&& put) const {
-  if (segment.symbol < model_.size()) {
-    put(segment.symbol);
-  } else if (!model_.byte_fallback) {
-    put(unknown_);
-  } else {
-    for (const char c : unit.substr(segment.begin, segment.length)) {
-      if (c == ' ' && model_.escape_whitespaces) {
-        for (const char byte : kSpaceMarkUtf8) put(byte_ids_[static_cast<unsigned char>(byte)]);
-      } else {
-        put(byte_ids_[static_cast<unsigned char>(c)]);
-      }
-    }
-  }
-}
-
 // The ids of one unit, from the cache or by merging, to `out`; gives back where they end.
 uint32_t* Encoder::put_unit(const Unit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const {
   if (unit.length > ShortKey::kMaxLength) {

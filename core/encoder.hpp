@@ -17,6 +17,7 @@
 #include "normalizer.hpp"
 #include "prefix_matcher.hpp"
 #include "short_key.hpp"
+#include "utf8.hpp"
 
 namespace piecework {
 
@@ -25,6 +26,26 @@ struct TokenSpan {
   uint32_t id;
   size_t begin, end;
   std::string piece;  // what SentencePiece shows: the text itself where the id is <unk>
+};
+
+// How a unit was encoded, for evaluation. Ranges are in bytes of the normalised text.
+struct TracedToken {
+  uint32_t id;
+  uint32_t begin, end;  // of the character, for a byte piece
+  bool starts;          // with ▁
+};
+struct TracedMerge {
+  uint32_t number;  // the highest number among this merge and those before it in its unit
+  uint32_t begin, end;
+};
+struct TracedRange {
+  uint32_t begin, end;
+};
+struct Trace {
+  std::vector<TracedToken> tokens;
+  std::vector<TracedMerge> merges;  // without those of whitespace runs
+  std::vector<TracedRange> whole;   // tokens that stand before any merge: symbols, and characters of one token
+  size_t text_tokens = 0;           // tokens before any merge, leading spaces left out
 };
 
 class Encoder {
@@ -46,6 +67,13 @@ class Encoder {
   };
   std::vector<Batch> encode_batch(const std::vector<std::string_view>& texts, unsigned threads) const;
   std::string decode(const std::vector<uint32_t>& ids) const;
+
+  // For evaluation: encodes one unit, given as normalised text. With `merge_numbers` (by piece, kNoSymbol for
+  // whitespace runs) the merges are recorded too.
+  void trace(std::string_view unit, Trace& trace, const std::vector<uint32_t>* merge_numbers) const;
+  size_t count_tokens(std::string_view normalized) const;
+  // Throws ModelError unless text can be cut before each run of spaces.
+  void require_independent_units() const;
 
  private:
   struct Scratch;
@@ -78,5 +106,22 @@ class Encoder {
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Scratch>> idle_;
 };
+
+template <class Put>
+void Encoder::put_ids(const Segment& segment, std::string_view unit, Put&& put) const {
+  if (segment.symbol < model_.size()) {
+    put(segment.symbol);
+  } else if (!model_.byte_fallback) {
+    put(unknown_);
+  } else {
+    for (const char c : unit.substr(segment.begin, segment.length)) {
+      if (c == ' ' && model_.escape_whitespaces) {
+        for (const char byte : kSpaceMarkUtf8) put(byte_ids_[static_cast<unsigned char>(byte)]);
+      } else {
+        put(byte_ids_[static_cast<unsigned char>(c)]);
+      }
+    }
+  }
+}
 
 }  // namespace piecework

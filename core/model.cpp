@@ -9,7 +9,8 @@ std::string normalized_piece(const Model& model, size_t id) {
   std::string text = model.pieces[id];
   if (!model.escape_whitespaces) return text;
   if (text.find(' ') != text.npos) return {};
-  for (size_t at = 0; (at = text.find(kSpaceMarkUtf8, at)) != text.npos;) text.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
+  for (size_t at = 0; (at = text.find(kSpaceMarkUtf8, at)) != text.npos;)
+    text.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
   return text;
 }
 

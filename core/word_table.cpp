@@ -39,6 +39,21 @@ void WordTable::flush() {
   }
 }
 
+size_t WordTable::index_of(std::string_view word, bool opens_line) {
+  const size_t before = size_;
+  add(word, opens_line, 1);
+  if (size_ > before) return before;
+  const bool is_long = word.size() > ShortKey::kMaxLength;
+  const ShortKey key = is_long ? ShortKey{} : ShortKey::from_exact(word.data(), word.size(), opens_line);
+  const uint64_t hash = is_long ? hash_bytes(word) + opens_line : key.hash();
+  for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+    const size_t index = static_cast<uint32_t>(slots_[at]) - 1;
+    if (slots_[at] >> 32 == hash >> 32 && this->at(index).bytes == word && this->at(index).opens_line == opens_line) {
+      return index;
+    }
+  }
+}
+
 void WordTable::add_long(std::string_view word, bool opens_line, uint64_t count) {
   if (slots_.empty() || (size_ + kQueue + 1) * 3 > slots_.size() * 2) grow();
   const uint64_t hash = hash_bytes(word) + opens_line;

@@ -66,6 +66,9 @@ class WordTable {
   }
   void flush();
 
+  // The index of the word, which is added with a count of 1 where it is new.
+  size_t index_of(std::string_view word, bool opens_line);
+
   size_t size() const { return size_; }
   uint64_t total() const;
   size_t memory_bytes() const;

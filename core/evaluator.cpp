@@ -1,0 +1,319 @@
+#include "evaluator.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+
+#include "utf8.hpp"
+
+namespace piecework {
+namespace {
+
+constexpr uint32_t kNever = UINT32_MAX;
+
+// As Python's str.split() sees it.
+bool is_whitespace(char32_t c) {
+  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+// Maximal runs of what is not whitespace, as byte ranges.
+struct Range {
+  uint32_t begin, end;
+};
+
+void find_words(std::string_view text, std::vector<Range>& words) {
+  words.clear();
+  bool inside = false;
+  for (size_t at = 0; at < text.size();) {
+    const Decoded c = decode_utf8(text.data() + at, text.data() + text.size());
+    if (is_whitespace(c.code)) {
+      inside = false;
+    } else {
+      if (!inside) words.push_back({static_cast<uint32_t>(at), 0});
+      inside = true;
+      words.back().end = static_cast<uint32_t>(at + c.length);
+    }
+    at += c.length;
+  }
+}
+
+// Evaluates the units of one thread.
+class Worker {
+ public:
+  Worker(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request)
+      : encoder_(encoder), model_(encoder.model()), units_(units), request_(request) {
+    const size_t groups = units.groups(), cells = groups * UnitSet::kBuckets;
+    result.totals.resize(cells);
+    result.frequencies.resize(groups * model_.size());
+    result.types.resize(groups);
+    result.single_types.resize(groups);
+    if (!request.merges.empty()) {
+      result.sizes.resize(cells * request.sizes.size());
+      result.curve.resize(groups * (request.merges.size() + 1));
+      merge_numbers_.assign(model_.size(), kNever);
+      for (uint32_t i = 0; i < request.merges.size(); ++i) merge_numbers_[request.merges[i]] = i;
+    }
+  }
+
+  void evaluate(size_t unit, const UnitSet::Row* first, const UnitSet::Row* last) {
+    const Word word = units_.unit(unit);
+    text_.clear();
+    if (word.opens_line && model_.add_dummy_prefix) text_ += ' ';
+    text_ += word.bytes;
+    encoder_.trace(text_, trace_, request_.merges.empty() ? nullptr : &merge_numbers_);
+    find_words(text_, words_);
+
+    const TokenTotals totals = as_it_is();
+    const bool is_type = !word.opens_line && words_.size() == 1 && words_[0].begin == 1 && text_[0] == ' ' &&
+                         words_[0].end == text_.size();
+    if (!request_.merges.empty()) by_size();
+    for (const UnitSet::Row* row = first; row < last; ++row) {
+      const size_t group = row->group, cell = group * UnitSet::kBuckets + row->bucket;
+      TokenTotals& sum = result.totals[cell];
+      sum.tokens += totals.tokens * row->count;
+      sum.starts += totals.starts * row->count;
+      sum.continued += totals.continued * row->count;
+      sum.split_words += totals.split_words * row->count;
+      sum.unknown += totals.unknown * row->count;
+      sum.bytes += totals.bytes * row->count;
+      for (const TracedToken& token : trace_.tokens) result.frequencies[group * model_.size() + token.id] += row->count;
+      if (is_type && (row == first || row[-1].group != row->group)) {
+        ++result.types[group];
+        result.single_types[group] += totals.tokens == 1;
+      }
+      if (!request_.merges.empty()) add_sizes(group, cell, static_cast<int64_t>(row->count));
+    }
+  }
+
+  Evaluation result;
+
+ private:
+  // The figures with the whole vocabulary, from the tokens.
+  TokenTotals as_it_is() const {
+    TokenTotals totals;
+    const auto& tokens = trace_.tokens;
+    totals.tokens = tokens.size();
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      totals.unknown += model_.types[tokens[i].id] == PieceType::unknown;
+      totals.bytes += model_.types[tokens[i].id] == PieceType::byte;
+      if (!tokens[i].starts) continue;
+      ++totals.starts;
+      totals.continued += i + 1 < tokens.size() && !tokens[i + 1].starts;
+    }
+    size_t token = 0;
+    for (const Range& word : words_) {
+      while (token < tokens.size() && tokens[token].end <= word.begin) ++token;
+      // Split if the token that holds its first byte is not the one that holds its last. The bytes of one character all
+      // have its range, so those are told apart by the next token.
+      const bool one = token < tokens.size() && tokens[token].end >= word.end &&
+                       (token + 1 == tokens.size() || tokens[token + 1].begin >= word.end);
+      totals.split_words += !one;
+    }
+    return totals;
+  }
+
+  // The same for every size: what holds without any merge, and what each merge changes.
+  //
+  // Let r₁, r₂, … be the numbers of the merges that encoding performs, in order. With only the first k merges, encoding
+  // performs exactly those before the first rᵢ ≥ k: at that moment no lower pair is at hand, or it would have been
+  // taken. So merge i is performed if and only if max(r₁…rᵢ) < k. Whitespace runs merge after all others, in every
+  // size.
+  void by_size() {
+    changes_.clear();
+    const auto spaces = static_cast<uint32_t>(std::min(text_.find_first_not_of(' '), text_.size()));
+    const bool has_text = spaces < text_.size();
+    base_ = {};
+    base_.tokens = static_cast<int64_t>(trace_.text_tokens + run_tokens(spaces));
+    base_.starts = static_cast<int64_t>(run_tokens(spaces));
+    base_.continued = spaces > 0 && has_text;
+    word_done_.assign(words_.size(), false);
+    for (size_t i = 0; i < words_.size(); ++i) {
+      // Without merges a word is one token if it is one character that is one token, or lies in a symbol.
+      for (const TracedRange& token : trace_.whole) {
+        word_done_[i] = word_done_[i] || covers({token.begin, token.end}, words_[i]);
+      }
+      base_.split_words += !word_done_[i];
+    }
+    bool joined = false;
+    for (const TracedMerge& merge : trace_.merges) {
+      SizeTotals change;
+      change.tokens = -1;
+      if (!joined && spaces > 0 && merge.begin < spaces) {
+        // The last space leaves the run and starts a word.
+        joined = true;
+        change.tokens = static_cast<int64_t>(run_tokens(spaces - 1)) - static_cast<int64_t>(run_tokens(spaces));
+        change.starts = change.tokens + 1;
+      }
+      if (base_.continued && merge.begin < spaces && merge.end == text_.size()) change.continued = -1;
+      for (size_t w = 0; w < words_.size(); ++w) {
+        if (!word_done_[w] && covers({merge.begin, merge.end}, words_[w])) {
+          word_done_[w] = true;
+          --change.split_words;
+        }
+      }
+      changes_.push_back({merge.number, change});
+    }
+  }
+
+  static bool covers(const Range& token, const Range& word) {
+    return token.begin <= word.begin && token.end >= word.end;
+  }
+
+  void add_sizes(size_t group, size_t cell, int64_t count) {
+    const auto scaled = [count](const SizeTotals& t) {
+      return SizeTotals{t.tokens * count, t.starts * count, t.continued * count, t.split_words * count};
+    };
+    // A change at merge number r is in force from r + 1 merges on.
+    SizeTotals* const curve = &result.curve[group * (request_.merges.size() + 1)];
+    curve[0] += scaled(base_);
+    for (const Change& change : changes_) curve[change.number + 1] += scaled(change.totals);
+    for (size_t s = 0; s < request_.sizes.size(); ++s) {
+      SizeTotals totals = base_;
+      for (const Change& change : changes_) {
+        if (change.number < request_.sizes[s]) totals += change.totals;
+      }
+      result.sizes[cell * request_.sizes.size() + s] += scaled(totals);
+    }
+  }
+
+  // Into how many tokens a run of spaces falls that no word takes from.
+  size_t run_tokens(uint32_t spaces) {
+    while (run_tokens_.size() <= spaces && run_tokens_.size() < kMemorised) {
+      run_tokens_.push_back(encoder_.count_tokens(std::string(run_tokens_.size(), ' ')));
+    }
+    return spaces < run_tokens_.size() ? run_tokens_[spaces] : encoder_.count_tokens(std::string(spaces, ' '));
+  }
+  static constexpr size_t kMemorised = 1024;
+
+  struct Change {
+    uint32_t number;
+    SizeTotals totals;
+  };
+
+  const Encoder& encoder_;
+  const Model& model_;
+  UnitSet& units_;
+  const EvaluationRequest& request_;
+  std::vector<uint32_t> merge_numbers_;  // by piece
+  std::string text_;
+  Trace trace_;
+  std::vector<Range> words_;
+  std::vector<bool> word_done_;
+  SizeTotals base_;
+  std::vector<Change> changes_;
+  std::vector<size_t> run_tokens_;
+};
+
+void add_up(Evaluation& sum, const Evaluation& part) {
+  for (size_t i = 0; i < sum.totals.size(); ++i) {
+    sum.totals[i].tokens += part.totals[i].tokens;
+    sum.totals[i].starts += part.totals[i].starts;
+    sum.totals[i].continued += part.totals[i].continued;
+    sum.totals[i].split_words += part.totals[i].split_words;
+    sum.totals[i].unknown += part.totals[i].unknown;
+    sum.totals[i].bytes += part.totals[i].bytes;
+  }
+  for (size_t i = 0; i < sum.frequencies.size(); ++i) sum.frequencies[i] += part.frequencies[i];
+  for (size_t i = 0; i < sum.types.size(); ++i) sum.types[i] += part.types[i];
+  for (size_t i = 0; i < sum.single_types.size(); ++i) sum.single_types[i] += part.single_types[i];
+  for (size_t i = 0; i < sum.sizes.size(); ++i) sum.sizes[i] += part.sizes[i];
+  for (size_t i = 0; i < sum.curve.size(); ++i) sum.curve[i] += part.curve[i];
+}
+
+}  // namespace
+
+void UnitSet::add(uint32_t group, uint8_t bucket, bool opens, std::string_view unit, uint64_t count) {
+  if (group >= groups_ || bucket >= kBuckets) throw std::out_of_range("no such group or bucket");
+  const size_t index = table_.index_of(unit, opens);
+  rows_.push_back({static_cast<uint32_t>(index), static_cast<uint16_t>(group), bucket, count});
+  sorted_ = false;
+}
+
+const std::vector<UnitSet::Row>& UnitSet::rows() {
+  if (!sorted_) {
+    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
+      if (a.unit != b.unit) return a.unit < b.unit;
+      return a.group != b.group ? a.group < b.group : a.bucket < b.bucket;
+    });
+    sorted_ = true;
+  }
+  return rows_;
+}
+
+std::vector<UnitSet::TextTotals> UnitSet::text_totals() {
+  std::vector<TextTotals> totals(static_cast<size_t>(groups_) * kBuckets);
+  std::vector<Range> words;
+  uint32_t known = kNever;
+  TextTotals of_unit;
+  for (const Row& row : rows()) {
+    if (row.unit != known) {
+      known = row.unit;
+      const std::string_view text = unit(row.unit).bytes;
+      find_words(text, words);
+      of_unit = {words.size(), 0, text.size()};
+      for (const char c : text) of_unit.characters += !is_continuation(static_cast<unsigned char>(c));
+    }
+    TextTotals& sum = totals[static_cast<size_t>(row.group) * kBuckets + row.bucket];
+    sum.words += of_unit.words * row.count;
+    sum.characters += of_unit.characters * row.count;
+    sum.bytes += of_unit.bytes * row.count;
+  }
+  return totals;
+}
+
+Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request) {
+  encoder.require_independent_units();
+  const std::vector<UnitSet::Row>& rows = units.rows();
+  constexpr size_t kRows = 1 << 14;
+  std::atomic<size_t> next{0};
+  const auto work = [&](Worker& worker) {
+    for (size_t from; (from = next.fetch_add(kRows)) < rows.size();) {
+      // A unit belongs to the stretch in which its first row lies.
+      size_t first = from;
+      while (first > 0 && first < rows.size() && rows[first].unit == rows[first - 1].unit) ++first;
+      while (first < std::min(from + kRows, rows.size())) {
+        size_t last = first;
+        while (last < rows.size() && rows[last].unit == rows[first].unit) ++last;
+        worker.evaluate(rows[first].unit, &rows[first], rows.data() + last);
+        first = last;
+      }
+    }
+  };
+  const size_t threads = std::clamp<size_t>(rows.size() / kRows, 1, std::max(request.threads, 1U));
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (size_t t = 0; t < threads; ++t) workers.push_back(std::make_unique<Worker>(encoder, units, request));
+  std::vector<std::exception_ptr> failures(threads);
+  std::vector<std::thread> pool;
+  for (size_t t = 1; t < threads; ++t) {
+    pool.emplace_back([&, t] {
+      try {
+        work(*workers[t]);
+      } catch (...) {
+        failures[t] = std::current_exception();
+      }
+    });
+  }
+  try {
+    work(*workers[0]);
+  } catch (...) {
+    failures[0] = std::current_exception();
+  }
+  for (std::thread& thread : pool) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  Evaluation result = std::move(workers[0]->result);
+  for (size_t t = 1; t < threads; ++t) add_up(result, workers[t]->result);
+  if (!request.merges.empty()) {
+    const size_t points = request.merges.size() + 1;
+    for (size_t group = 0; group < units.groups(); ++group) {
+      SizeTotals* const curve = &result.curve[group * points];
+      for (size_t k = 1; k < points; ++k) curve[k] += curve[k - 1];
+    }
+  }
+  return result;
+}
+
+}  // namespace piecework

@@ -1,0 +1,109 @@
+// Encoding one unit with a record of how it came about, for evaluation.
+#include <algorithm>
+
+#include "encoder.hpp"
+#include "utf8.hpp"
+
+namespace piecework {
+
+void Encoder::trace(std::string_view unit, Trace& trace, const std::vector<uint32_t>* merge_numbers) const {
+  thread_local Merger::Workspace workspace;
+  thread_local std::vector<MergeEvent> events;
+  trace.tokens.clear();
+  trace.merges.clear();
+  trace.whole.clear();
+  trace.text_tokens = 0;
+  const size_t spaces = std::min(unit.find_first_not_of(' '), unit.size());
+  bool after_unknown = false;  // without byte fallback, a run of unknown characters is one token
+  const auto put = [&](SymbolId symbol, uint32_t begin, uint32_t end) {
+    const bool known = symbol < model_.size();
+    if (known) {
+      trace.tokens.push_back({symbol, begin, end, unit[begin] == ' ' && model_.types[symbol] != PieceType::control});
+    } else if (model_.byte_fallback) {
+      put_ids({symbol, begin, end - begin}, unit,
+              [&](uint32_t id) { trace.tokens.push_back({id, begin, end, false}); });
+    } else if (after_unknown) {
+      trace.tokens.back().end = end;
+    } else {
+      trace.tokens.push_back({unknown_, begin, end, false});
+    }
+    after_unknown = !known;
+  };
+  for (size_t at = 0; at < unit.size();) {
+    const auto base = static_cast<uint32_t>(at);
+    if (const size_t length = symbols_.match(unit.substr(at))) {
+      put(symbol_ids_.find(unit.substr(at, length))->second, base, static_cast<uint32_t>(at + length));
+      trace.whole.push_back({base, static_cast<uint32_t>(at + length)});
+      ++trace.text_tokens;
+      at += length;
+      continue;
+    }
+    const size_t next = unit_end(unit, at);
+    events.clear();
+    merger_.segment(unit.substr(at, next - at), workspace, merge_numbers ? &events : nullptr);
+    for (const Segment& s : workspace.segments) put(s.symbol, base + s.begin, base + s.begin + s.length);
+    if (merge_numbers) {
+      uint32_t highest = 0;
+      for (const MergeEvent& event : events) {
+        const uint32_t number = (*merge_numbers)[event.piece];
+        if (number == kNoSymbol) continue;
+        highest = std::max(highest, number);
+        trace.merges.push_back({highest, base + event.begin, base + event.end});
+      }
+    }
+    at = next;
+  }
+  if (!merge_numbers) return;
+  // Before any merge: a token a character, several where it falls back to bytes, one for a run of unknown ones.
+  bool unknown_run = false;
+  for (size_t at = spaces; at < unit.size();) {
+    if (const size_t length = symbols_.match(unit.substr(at))) {
+      at += length;
+      unknown_run = false;
+      continue;
+    }
+    const Decoded c = decode_utf8(unit.data() + at, unit.data() + unit.size());
+    const auto begin = static_cast<uint32_t>(at), end = static_cast<uint32_t>(at + c.length);
+    at = end;
+    const bool known = merger_.symbol_of(c.code) < model_.size();
+    if (known || (model_.byte_fallback && c.length == 1)) {
+      ++trace.text_tokens;
+      trace.whole.push_back({begin, end});
+    } else if (model_.byte_fallback) {
+      trace.text_tokens += c.length;
+    } else if (unknown_run) {
+      trace.whole.back().end = end;
+    } else {
+      ++trace.text_tokens;
+      trace.whole.push_back({begin, end});
+    }
+    unknown_run = !known && !model_.byte_fallback;
+  }
+}
+
+size_t Encoder::count_tokens(std::string_view normalized) const {
+  Trace result;
+  trace(normalized, result, nullptr);
+  return result.tokens.size();
+}
+
+void Encoder::require_independent_units() const {
+  if (!model_.charsmap.empty() || model_.remove_extra_whitespaces || model_.treat_whitespace_as_suffix ||
+      !model_.escape_whitespaces) {
+    throw ModelError(
+        "the model normalises text or treats whitespace in its own way, so counted units do not tell its ids");
+  }
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (byte != ' ' && merger_.joins(static_cast<unsigned char>(byte), ' ')) {
+      throw ModelError("the model has pieces that reach across a space, so counted units do not tell its ids");
+    }
+  }
+  for (const auto& [symbol, id] : symbol_ids_) {
+    if (symbol.find(' ', 1) != symbol.npos) {
+      throw ModelError("the user-defined symbol \"" + model_.pieces[id] +
+                       "\" reaches across a space, so counted units do not tell its ids");
+    }
+  }
+}
+
+}  // namespace piecework

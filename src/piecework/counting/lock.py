@@ -1,0 +1,60 @@
+"""One process at a time on a folder."""
+
+import errno
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from piecework.errors import InputError
+
+__all__ = ["locked"]
+
+# Processes that a killed run has left behind notice it and end within milliseconds; they hold the lock until then.
+PATIENCE_S = 1.0
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Hold the lock that this file stands for, or raise an InputError that says who does.
+
+    The system takes the lock from a process that ends, however it ends, so that a file that was left behind is no
+    obstacle. Children that inherit the descriptor hold it as well. The file is removed at the end.
+    """
+    descriptor = _acquire(path)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield descriptor
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _acquire(path: Path) -> int:
+    import fcntl
+
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The one before may have removed the file between these two calls; then the lock is on nothing.
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                owner = os.read(descriptor, 32).decode(errors="replace").strip()
+                os.close(descriptor)
+                raise InputError(
+                    f"{path.parent.parent}: another process{f' ({owner})' if owner else ''} is at work in this folder; "
+                    "wait for it to end, or choose another --out"
+                ) from None
+            time.sleep(0.05)
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno in (errno.ENOLCK, errno.EOPNOTSUPP):
+                raise InputError(f"{path}: this file system has no locks ({error.strerror}); choose another --out") from error
+            raise
+        os.close(descriptor)

@@ -1,0 +1,119 @@
+"""How much memory there is, and how it is shared out."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from piecework.errors import InputError
+
+__all__ = ["Budget", "free_memory_bytes", "parse_size"]
+
+_UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
+_BINARY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+PARENT_BYTES = 60_000_000
+# A process with the interpreter, pyarrow and a batch in its several forms, before any table.
+PROCESS_BYTES = 160_000_000
+SMALLEST_TABLE_BYTES = 16_000_000
+# Giving tables out as Arrow and writing them takes about as much again.
+TABLE_COPIES = 2
+# DuckDB counts what it holds itself. Around that are the interpreter, pyarrow, and a row group on its way out.
+AROUND_DUCKDB_BYTES = 200_000_000
+# With less per thread it gives up on words by the million (measured: 100 MB for one thread, not for two).
+DUCKDB_THREAD_BYTES = 100_000_000
+
+
+def parse_size(text: str) -> int:
+    """A size as people write it, in bytes.
+
+    >>> parse_size("2GB"), parse_size("1.5 GiB"), parse_size("500m")
+    (2000000000, 1610612736, 500000000)
+    >>> parse_size("plenty")
+    Traceback (most recent call last):
+    ValueError: "plenty" is no size; write it as 2GB, 500MB or 1.5GiB
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text, re.IGNORECASE)
+    if not match or (match[3] and not match[2]):
+        raise ValueError(f'"{text}" is no size; write it as 2GB, 500MB or 1.5GiB')
+    unit = (_BINARY_UNITS if match[3] else _UNITS)[match[2].lower()]
+    return int(float(match[1]) * unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A limit on memory, shared out over the processes of a run."""
+
+    processes: int
+    """As many as were asked for, or as fit."""
+    table_bytes: int
+    """How large a process may let its tables grow."""
+    merge_bytes: int
+    merge_threads: int
+
+    @classmethod
+    def share_out(cls, memory_bytes: int, threads: int) -> "Budget":
+        """What each gets; an InputError where it is not enough for one.
+
+        >>> Budget.share_out(2_000_000_000, 2).table_bytes
+        405000000
+        """
+        smallest = PARENT_BYTES + PROCESS_BYTES + TABLE_COPIES * SMALLEST_TABLE_BYTES
+        smallest = max(smallest, PARENT_BYTES + AROUND_DUCKDB_BYTES + DUCKDB_THREAD_BYTES)
+        if memory_bytes < smallest:
+            raise InputError(
+                f"{memory_bytes / 1e6:.0f} MB of memory are too little to count in; give it {smallest / 1e6:.0f} MB or more"
+            )
+        room = memory_bytes - PARENT_BYTES
+        processes = max(1, min(threads, room // (PROCESS_BYTES + TABLE_COPIES * SMALLEST_TABLE_BYTES)))
+        merge_bytes = room - AROUND_DUCKDB_BYTES
+        return cls(
+            processes=processes,
+            table_bytes=(room // processes - PROCESS_BYTES) // TABLE_COPIES,
+            merge_bytes=merge_bytes,
+            merge_threads=max(1, min(threads, merge_bytes // DUCKDB_THREAD_BYTES)),
+        )
+
+
+def free_memory_bytes() -> int:
+    """What this process could still take: what the machine has free, or its container, whichever is less."""
+    free = [_available()]
+    for limit, usage in _cgroup_files():
+        try:
+            free.append(int(limit.read_text()) - int(usage.read_text()))
+        except (OSError, ValueError):  # no such group, or "max"
+            continue
+    return max(0, min(free))
+
+
+def _available() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    import os
+
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _cgroup_files() -> list[tuple[Path, Path]]:
+    """Files with the limit and the use of memory, of this process's control group and of those above it."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    files = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        root = Path("/sys/fs/cgroup/memory") if controllers else Path("/sys/fs/cgroup")
+        names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if controllers else ("memory.max", "memory.current")
+        group = root / path.lstrip("/")
+        # Inside a container the path is often that of the host, and the group itself stands at the root.
+        for folder in (group, *group.parents):
+            files.append((folder / names[0], folder / names[1]))
+            if folder == root:
+                break
+    return files
