@@ -63,7 +63,7 @@ inline std::vector<std::string_view> arrow_strings(const ArrowSchema& schema, co
           narrow ? static_cast<const int32_t*>(array.buffers[1])[i] : static_cast<const int64_t*>(array.buffers[1])[i];
       const int64_t end = narrow ? static_cast<const int32_t*>(array.buffers[1])[i + 1]
                                  : static_cast<const int64_t*>(array.buffers[1])[i + 1];
-      if (end > begin) strings.emplace_back(data + begin, static_cast<size_t>(end - begin));
+      strings.emplace_back(data + begin, static_cast<size_t>(end - begin));
     }
   }
   return strings;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
+#include "sort_by_text.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -70,15 +70,14 @@ Unit DocumentCounter::unit_at(const WordTable& table, size_t index) {
 }
 
 std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
-  std::vector<uint32_t> order(table.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    const Unit x = unit_at(table, a), y = unit_at(table, b);
-    if (x.bucket != y.bucket) return x.bucket < y.bucket;
-    if (x.opens_document != y.opens_document) return y.opens_document;
-    return x.bytes < y.bytes;
+  const auto prefix = [&](uint32_t i) {
+    const Unit unit = unit_at(table, i);
+    return static_cast<uint64_t>(unit.bucket) << 56 | static_cast<uint64_t>(unit.opens_document) << 48 |
+           leading_bytes(unit.bytes) >> 16;
+  };
+  return sorted_indices(table.size(), prefix, [&](uint32_t a, uint32_t b) {
+    return unit_at(table, a).bytes < unit_at(table, b).bytes;  // bucket and flag are in the prefix
   });
-  return order;
 }
 
 }  // namespace piecework

@@ -46,6 +46,8 @@ struct Trace {
   std::vector<TracedMerge> merges;  // without those of whitespace runs
   std::vector<TracedRange> whole;   // tokens that stand before any merge: symbols, and characters of one token
   size_t text_tokens = 0;           // tokens before any merge, leading spaces left out
+  Merger::Workspace workspace;
+  std::vector<MergeEvent> events;
 };
 
 class Encoder {

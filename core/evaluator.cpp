@@ -69,6 +69,7 @@ class Worker {
     const bool is_type = !word.opens_line && words_.size() == 1 && words_[0].begin == 1 && text_[0] == ' ' &&
                          words_[0].end == text_.size();
     if (!request_.merges.empty()) by_size();
+    uint64_t in_group = 0;
     for (const UnitSet::Row* row = first; row < last; ++row) {
       const size_t group = row->group, cell = group * UnitSet::kBuckets + row->bucket;
       TokenTotals& sum = result.totals[cell];
@@ -78,12 +79,17 @@ class Worker {
       sum.split_words += totals.split_words * row->count;
       sum.unknown += totals.unknown * row->count;
       sum.bytes += totals.bytes * row->count;
-      for (const TracedToken& token : trace_.tokens) result.frequencies[group * model_.size() + token.id] += row->count;
-      if (is_type && (row == first || row[-1].group != row->group)) {
+      if (!request_.merges.empty()) add_to_sizes(cell, static_cast<int64_t>(row->count));
+      in_group += row->count;
+      if (row + 1 < last && row[1].group == row->group) continue;
+      // Once a group, as these touch memory far apart.
+      for (const TracedToken& token : trace_.tokens) result.frequencies[group * model_.size() + token.id] += in_group;
+      if (!request_.merges.empty()) add_to_curve(group, static_cast<int64_t>(in_group));
+      if (is_type) {
         ++result.types[group];
         result.single_types[group] += totals.tokens == 1;
       }
-      if (!request_.merges.empty()) add_sizes(group, cell, static_cast<int64_t>(row->count));
+      in_group = 0;
     }
   }
 
@@ -155,27 +161,32 @@ class Worker {
       }
       changes_.push_back({merge.number, change});
     }
+    at_sizes_.assign(request_.sizes.size(), base_);
+    for (size_t s = 0; s < request_.sizes.size(); ++s) {
+      for (const Change& change : changes_) {
+        if (change.number < request_.sizes[s]) at_sizes_[s] += change.totals;
+      }
+    }
   }
 
   static bool covers(const Range& token, const Range& word) {
     return token.begin <= word.begin && token.end >= word.end;
   }
 
-  void add_sizes(size_t group, size_t cell, int64_t count) {
-    const auto scaled = [count](const SizeTotals& t) {
-      return SizeTotals{t.tokens * count, t.starts * count, t.continued * count, t.split_words * count};
-    };
-    // A change at merge number r is in force from r + 1 merges on.
+  static SizeTotals scaled(const SizeTotals& t, int64_t count) {
+    return {t.tokens * count, t.starts * count, t.continued * count, t.split_words * count};
+  }
+
+  // A change at merge number r is in force from r + 1 merges on.
+  void add_to_curve(size_t group, int64_t count) {
     SizeTotals* const curve = &result.curve[group * (request_.merges.size() + 1)];
-    curve[0] += scaled(base_);
-    for (const Change& change : changes_) curve[change.number + 1] += scaled(change.totals);
-    for (size_t s = 0; s < request_.sizes.size(); ++s) {
-      SizeTotals totals = base_;
-      for (const Change& change : changes_) {
-        if (change.number < request_.sizes[s]) totals += change.totals;
-      }
-      result.sizes[cell * request_.sizes.size() + s] += scaled(totals);
-    }
+    curve[0] += scaled(base_, count);
+    for (const Change& change : changes_) curve[change.number + 1] += scaled(change.totals, count);
+  }
+
+  void add_to_sizes(size_t cell, int64_t count) {
+    SizeTotals* const sums = &result.sizes[cell * request_.sizes.size()];
+    for (size_t s = 0; s < request_.sizes.size(); ++s) sums[s] += scaled(at_sizes_[s], count);
   }
 
   // Into how many tokens a run of spaces falls that no word takes from.
@@ -203,6 +214,7 @@ class Worker {
   std::vector<bool> word_done_;
   SizeTotals base_;
   std::vector<Change> changes_;
+  std::vector<SizeTotals> at_sizes_;  // of the unit, for each size asked for
   std::vector<size_t> run_tokens_;
 };
 

@@ -35,6 +35,13 @@ Merger::Merger(const Model& model)
     if (model.is_mergeable(id)) texts[id] = std::move(text);
   }
   make_rules(model, texts);
+  ascii_merges_.resize(1 << 14);
+  for (uint32_t left = 0; left < 128; ++left) {
+    for (uint32_t right = 0; right < 128; ++right) {
+      const Rule* rule = find_rule(ascii_symbols_[left], ascii_symbols_[right]);
+      if (rule) ascii_merges_[left << 7 | right] = {rule->rank, rule->merged};
+    }
+  }
 }
 
 // SentencePiece looks up the concatenation of two neighbours as a string. The same, with numbers: a rule for each way
@@ -139,20 +146,30 @@ void Merger::segment(std::string_view unit, Workspace& workspace, std::vector<Me
 void Merger::merge_few(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events) const {
   SymbolId symbols[kFew + 1], merged[kFew + 1];
   uint32_t begins[kFew + 1], ranks[kFew + 1];
-  size_t n = 0;
-  for (size_t at = 0; at < unit.size(); ++n) {
-    const Decoded c = decode_utf8(unit.data() + at, unit.data() + unit.size());
-    symbols[n] = symbol_of(c.code);
-    begins[n] = static_cast<uint32_t>(at);
-    at += c.length;
-  }
-  begins[n] = static_cast<uint32_t>(unit.size());
   const auto look_up = [&](size_t i) {
     const Rule* rule = find_rule(symbols[i], symbols[i + 1]);
     ranks[i] = rule ? rule->rank : kNoRank;
     if (rule) merged[i] = rule->merged;
   };
-  for (size_t i = 0; i + 1 < n; ++i) look_up(i);
+  size_t n = 0;
+  char32_t previous = 0;
+  for (size_t at = 0; at < unit.size(); ++n) {
+    const Decoded c = decode_utf8(unit.data() + at, unit.data() + unit.size());
+    symbols[n] = symbol_of(c.code);
+    begins[n] = static_cast<uint32_t>(at);
+    at += c.length;
+    if (n > 0) {
+      if ((previous | c.code) < 128) {
+        const Merged& pair = ascii_merges_[previous << 7 | c.code];
+        ranks[n - 1] = pair.rank;
+        merged[n - 1] = pair.symbol;
+      } else {
+        look_up(n - 1);
+      }
+    }
+    previous = c.code;
+  }
+  begins[n] = static_cast<uint32_t>(unit.size());
   while (n > 1) {
     size_t best = 0;
     for (size_t i = 1; i + 1 < n; ++i) best = ranks[i] < ranks[best] ? i : best;

@@ -62,6 +62,10 @@ class Merger {
     uint32_t previous, next;
     uint32_t left = UINT32_MAX, right = UINT32_MAX;  // what an unused piece was merged from, in Workspace::parts
   };
+  struct Merged {
+    uint32_t rank = kNoRank;
+    SymbolId symbol = kNoSymbol;
+  };
   struct Candidate {
     uint32_t rank, left, right;
     SymbolId left_symbol, right_symbol;
@@ -80,7 +84,8 @@ class Merger {
   std::array<SymbolId, 128> ascii_symbols_;
   std::unordered_map<char32_t, SymbolId> other_symbols_;
   std::vector<bool> joined_;
-  HugeArray<Rule> rules_;  // open addressing
+  std::vector<Merged> ascii_merges_;  // of two ASCII characters: the first look-ups of every unit, without hashing
+  HugeArray<Rule> rules_;             // open addressing
   size_t rule_count_ = 0;
   uint64_t rule_mask_ = 0;
   // A bit for each rule at a place that its hash gives, to turn away pairs without one: 256 KB.

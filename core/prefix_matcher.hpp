@@ -24,6 +24,7 @@ class PrefixMatcher {
 
   // The length of the longest match at the front of `text`, or 0.
   size_t match(std::string_view text) const {
+    if (text.empty() || !may_start(text[0])) return 0;
     size_t longest = 0;
     auto low = strings_.begin(), high = strings_.end();  // the strings that agree with text so far
     for (size_t depth = 0; depth < text.size() && low != high; ++depth) {

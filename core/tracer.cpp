@@ -7,8 +7,6 @@
 namespace piecework {
 
 void Encoder::trace(std::string_view unit, Trace& trace, const std::vector<uint32_t>* merge_numbers) const {
-  thread_local Merger::Workspace workspace;
-  thread_local std::vector<MergeEvent> events;
   trace.tokens.clear();
   trace.merges.clear();
   trace.whole.clear();
@@ -39,12 +37,12 @@ void Encoder::trace(std::string_view unit, Trace& trace, const std::vector<uint3
       continue;
     }
     const size_t next = unit_end(unit, at);
-    events.clear();
-    merger_.segment(unit.substr(at, next - at), workspace, merge_numbers ? &events : nullptr);
-    for (const Segment& s : workspace.segments) put(s.symbol, base + s.begin, base + s.begin + s.length);
+    trace.events.clear();
+    merger_.segment(unit.substr(at, next - at), trace.workspace, merge_numbers ? &trace.events : nullptr);
+    for (const Segment& s : trace.workspace.segments) put(s.symbol, base + s.begin, base + s.begin + s.length);
     if (merge_numbers) {
       uint32_t highest = 0;
-      for (const MergeEvent& event : events) {
+      for (const MergeEvent& event : trace.events) {
         const uint32_t number = (*merge_numbers)[event.piece];
         if (number == kNoSymbol) continue;
         highest = std::max(highest, number);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
+#include "sort_by_text.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -140,9 +140,12 @@ void WordTable::scale(uint64_t factor) {
 }
 
 std::vector<uint32_t> WordTable::sorted() const {
-  std::vector<uint32_t> order(size_);
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
+  const auto prefix = [this](uint32_t i) {
+    const Word word = at(i);
+    if (word.opens_line) return leading_bytes(word.bytes);
+    return leading_bytes(kSpaceMarkUtf8) | leading_bytes(word.bytes) >> 24;
+  };
+  return sorted_indices(size_, prefix, [this](uint32_t a, uint32_t b) {
     const Word x = at(a), y = at(b);
     if (x.opens_line == y.opens_line) return x.bytes < y.bytes;
     // One has ▁ in front: compare that with the other's first bytes, then the rest.
@@ -151,7 +154,6 @@ std::vector<uint32_t> WordTable::sorted() const {
     const int bare_to_marked = mark ? mark : bare.substr(kSpaceMarkUtf8.size()).compare(rest);
     return x.opens_line ? bare_to_marked < 0 : bare_to_marked > 0;
   });
-  return order;
 }
 
 }  // namespace piecework
