@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q
 SOURCES := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
-CORE_FILES := $(wildcard core/*.cpp core/*.hpp core/tests/*.cpp)
+CORE_FILES := $(wildcard core/*.cpp core/*.hpp core/tests/*.cpp core/tests/*.hpp)
 
 .PHONY: demo test lint format bench core-test clean
 .DELETE_ON_ERROR:

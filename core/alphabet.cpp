@@ -133,6 +133,7 @@ WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, cons
   for (size_t i = 0; i < words.size(); ++i) {
     if (i % kCheckpoint == 0 && checkpoint) checkpoint();
     const Word word = words.at(i);
+    if (word.count == 0) continue;
     const std::string_view form = training_form(word, options.add_dummy_prefix, meta, buffer);
     const char* const last = form.data() + form.size();
     const char* start = form.data();

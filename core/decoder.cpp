@@ -1,6 +1,4 @@
 // Ids back to text, as SentencePiece does it.
-#include <cstdlib>
-
 #include "encoder.hpp"
 #include "utf8.hpp"
 
@@ -22,7 +20,7 @@ std::string Encoder::decode(const std::vector<uint32_t>& ids) const {
     }
     const PieceType type = model_.types[id];
     if (type == PieceType::byte) {
-      bytes += static_cast<char>(std::strtoul(model_.pieces[id].substr(3, 2).c_str(), nullptr, 16));
+      bytes += static_cast<char>(byte_of(model_.pieces[id]));
       continue;
     }
     put_bytes();

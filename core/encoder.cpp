@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <thread>
@@ -104,10 +103,9 @@ void Encoder::prepare() {
     const std::string& piece = model_.pieces[id];
     if (model_.types[id] == PieceType::unknown) unknown_ = id;
     if (model_.types[id] == PieceType::byte) {
-      unsigned value = 256;
-      if (piece.size() == 6) value = static_cast<unsigned>(std::strtoul(piece.substr(3, 2).c_str(), nullptr, 16));
-      if (value > 255) throw ModelError("byte piece \"" + piece + "\" is not of the form <0xNN>");
-      byte_ids_[value] = id;
+      const int value = byte_of(piece);
+      if (value < 0) throw ModelError("byte piece \"" + piece + "\" is not of the form <0xNN>");
+      byte_ids_[static_cast<size_t>(value)] = id;
     }
     if (model_.types[id] == PieceType::user_defined) {
       std::string text = normalized_piece(model_, id);
@@ -215,7 +213,8 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
       const size_t next = unit_end(normalized, at);
       unit.begin = at;
       unit.length = next - at;
-      if (unit.length == 1) unit.id = ascii_ids_[static_cast<unsigned char>(normalized[at])];
+      const auto byte = static_cast<unsigned char>(normalized[at]);
+      if (unit.length == 1 && byte < ascii_ids_.size()) unit.id = ascii_ids_[byte];
       if (unit.id == kNoSymbol && unit.length <= ShortKey::kMaxLength) {
         unit.key = ShortKey::from_readable(normalized.data() + at, unit.length, false);
         unit.hash = unit.key.hash();

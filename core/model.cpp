@@ -14,4 +14,11 @@ std::string normalized_piece(const Model& model, size_t id) {
   return text;
 }
 
+int byte_of(std::string_view piece) {
+  if (piece.size() != 6 || !piece.starts_with("<0x") || piece[5] != '>') return -1;
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const size_t high = kDigits.find(piece[3]), low = kDigits.find(piece[4]);
+  return high == kDigits.npos || low == kDigits.npos ? -1 : static_cast<int>(high << 4 | low);
+}
+
 }  // namespace piecework

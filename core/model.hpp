@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace piecework {
@@ -31,6 +32,9 @@ struct Model {
 
 // The piece as it stands in normalised text, where a plain space stands for ▁; empty where it never does.
 std::string normalized_piece(const Model& model, size_t id);
+
+// The byte that a piece <0xNN> stands for, or -1 where the text is of another form.
+int byte_of(std::string_view piece);
 
 struct ModelError : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -39,7 +39,7 @@ struct ShortKey {
 
   static ShortKey from_exact(const char* bytes, size_t length, bool flag) {
     ShortKey key{{0, 0, 0}};
-    std::memcpy(key.words, bytes, length);
+    if (length) std::memcpy(key.words, bytes, length);
     key.words[2] |= static_cast<uint64_t>(length) << kLengthShift | (flag ? kFlag : 0);
     return key;
   }

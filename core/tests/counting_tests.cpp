@@ -267,7 +267,7 @@ bool same(const CountStatistics& a, const CountStatistics& b) {
 
 TEST(counting_random_bytes) {
   Random random(3);
-  for (int round = 0; round < 3'000; ++round) {
+  for (int round = 0; round < 1'500; ++round) {
     const std::string text = random.bytes(random.below(400));
     const Counted ours = count(text), expected = count_slowly(text);
     CHECK(ours.counts == expected.counts);
@@ -306,9 +306,9 @@ Counted count_on(unsigned threads, const std::vector<std::string>& documents, si
 TEST(counting_on_any_number_of_threads) {
   Random random(5);
   std::vector<std::string> documents{"", "\n", "a b"};
-  for (int i = 0; i < 300; ++i) documents.push_back(random.bytes(random.below(2'000)));
+  for (int i = 0; i < 100; ++i) documents.push_back(random.bytes(random.below(2'000)));
   std::string lines, one_line;
-  while (lines.size() < 1'200'000) lines += random.text(1 + random.below(200)) + "\n";  // several spans of 256 KB
+  while (lines.size() < 600'000) lines += random.text(1 + random.below(200)) + "\n";  // several spans of 256 KB
   while (one_line.size() < 400'000) one_line += "ord " + std::to_string(random.below(50)) + " ";
   documents.push_back(lines);
   documents.push_back(one_line);
@@ -317,7 +317,7 @@ TEST(counting_on_any_number_of_threads) {
   for (const std::string& document : documents) all += document + "\n";
   const Counted expected = count_slowly(all);
   for (const unsigned threads : {0U, 1U, 2U, 7U}) {
-    for (const size_t batch : {size_t{1} << 20, size_t{100}}) {
+    for (const size_t batch : {size_t{1} << 20, size_t{40}}) {
       const Counted counted = count_on(threads, documents, batch);
       CHECK(counted.counts == expected.counts);
       CHECK_EQUAL(counted.statistics.lines, expected.statistics.lines);

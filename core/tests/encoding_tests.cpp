@@ -93,7 +93,7 @@ TEST(encoding_pieces_of_characters_that_are_no_pieces) {
 
 TEST(encoding_user_defined_symbols) {
   const Model model = model_of({"▁a", "aa", "a", "b", "▁", "c"}, true, {"ab", "<|x|>", "<|x|>y", "▁c"});
-  CHECK_EQUAL(encode(model, "aab"), {"▁", "a", "ab"});
+  CHECK_EQUAL(encode(model, "aab"), {"▁a", "ab"});
   CHECK_EQUAL(encode(model, "<|x|>ya<|x|>"), {"▁", "<|x|>y", "a", "<|x|>"});
   CHECK_EQUAL(encode(model, "b c"), {"▁", "b", "▁c"});
   CHECK_EQUAL(encode(model, "abab"), {"▁", "ab", "ab"});
@@ -144,8 +144,8 @@ TEST(encoding_long_and_short_units_alike) {
 TEST(encoding_a_very_long_unit) {
   const Encoder encoder(model_of({"aa", "aaaa", "a", "▁"}));
   Ids ids;
-  encoder.encode(std::string(1'000'001, 'a'), ids);
-  CHECK_EQUAL(ids.size(), 1 + 250'000 + 1);
+  encoder.encode(std::string(400'001, 'a'), ids);
+  CHECK_EQUAL(ids.size(), 1 + 100'000 + 1);
 }
 
 TEST(encoding_batches) {

@@ -269,7 +269,7 @@ TEST(training_long_words) {
 TEST(training_sizes_nest) {
   // The trainer forgets rare pairs that it guesses it will not need: at each size another guess, the same merges.
   Random random(7);
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 4; ++round) {
     Counts counts;
     for (int i = 0; i < 40; ++i) {
       std::string word(1 + random.below(12), 'a');

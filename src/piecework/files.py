@@ -1,5 +1,6 @@
 """Writing files so that each is there whole or not at all, and none is overwritten by accident."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from piecework.errors import InputError
 
-__all__ = ["check_output", "prepare_output", "replace_atomically", "write_together"]
+__all__ = ["check_output", "prepare_output", "replace_atomically", "write_error", "write_together"]
 
 
 @contextmanager
@@ -29,8 +30,15 @@ def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise InputError(f"{path}: cannot write: {error.strerror or error}") from error
+            raise write_error(path, error) from error
         raise
+
+
+def write_error(path: Path, error: OSError) -> InputError:
+    """What to tell a person about a file or folder that could not be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return InputError(f"{path}: no space left on the disk; make room and run the command again")
+    return InputError(f"{path}: cannot write: {error.strerror or error}")
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:

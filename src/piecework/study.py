@@ -38,7 +38,18 @@ from piecework.toml_lines import KeyPath
 if TYPE_CHECKING:
     from piecework.corpus.subsets import Subset
 
-__all__ = ["PRESETS", "Analysis", "Corpus", "DocumentUnit", "Sampling", "Study", "SubsetEntry", "Weights", "check_name"]
+__all__ = [
+    "PRESETS",
+    "Analysis",
+    "Corpus",
+    "DocumentUnit",
+    "Sampling",
+    "Study",
+    "SubsetEntry",
+    "Weights",
+    "check_language",
+    "check_name",
+]
 
 DocumentUnit = Literal["file", "line"]
 Preset = Literal["gpt-sw3", "plain"]
@@ -68,7 +79,8 @@ def check_name(name: str) -> str:
     return name
 
 
-def _check_language(name: str) -> str:
+def check_language(name: str) -> str:
+    """Refuse what could not be the name of a language's tokenizer."""
     if re.fullmatch(r"multilingual(-\d+)?", name):
         raise ValueError("is taken: it is the folder of the multilingual tokenizer; name the language otherwise")
     return check_name(name)
@@ -112,7 +124,7 @@ Share = Annotated[Fraction, PlainValidator(_fraction_of_documents), _AsText]
 Weight = Annotated[Fraction, PlainValidator(_weight), _AsText]
 Pattern = Annotated[str, AfterValidator(_check_pattern)]
 CorpusPattern = Annotated[Pattern, AfterValidator(_check_tells_language)]
-Language = Annotated[str, AfterValidator(_check_language)]
+Language = Annotated[str, AfterValidator(check_language)]
 Category = Annotated[str, AfterValidator(check_name)]
 NonEmpty = Annotated[str, Field(min_length=1)]
 
@@ -265,7 +277,7 @@ class Study(_Table):
     corpus: Corpus
     weights: Weights = Weights()
     sampling: Sampling = Sampling()
-    recipe: Annotated[Recipe, PlainValidator(_resolve_recipe)] = Recipe.gpt_sw3()
+    recipe: Annotated[Recipe, BeforeValidator(_resolve_recipe)] = Recipe.gpt_sw3()
     analysis: Analysis = Analysis()
 
     _folder: Path = PrivateAttr(Path())

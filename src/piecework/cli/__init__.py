@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 import click
 
 from piecework.cli.terminal import Terminal
-from piecework.errors import PieceworkError, RecipeError
+from piecework.errors import PieceworkError, RecipeError, StudyError
 
 __all__ = ["main"]
 
-COMMANDS = ("train", "encode", "decode", "inspect")
+COMMANDS = ("init", "validate", "train", "encode", "decode", "inspect")
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -53,7 +53,7 @@ class CommandGroup(click.Group):
             if terminal.verbose:
                 traceback.print_exc()
             terminal.error(str(error))
-            ctx.exit(USAGE if isinstance(error, RecipeError) else FAILED)
+            ctx.exit(USAGE if isinstance(error, RecipeError | StudyError) else FAILED)
         except KeyboardInterrupt:
             terminal.error("interrupted")
             ctx.exit(INTERRUPTED)

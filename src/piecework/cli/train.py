@@ -1,6 +1,5 @@
 """`piecework train`: text files to a tokenizer."""
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 
 from piecework.cli.settings import RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
+from piecework.counting.machine import available_cores
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
@@ -206,11 +206,6 @@ def _report_unusable(terminal: Terminal, counts: "WordCounts", skipped: "Skipped
         terminal.warn(f"{format_count(counts.long_lines, 'line')} longer than max_sentence_length left out")
     if counts.invalid_bytes:
         terminal.warn(f"{format_count(counts.invalid_bytes, 'byte')} of invalid UTF-8 read as U+FFFD")
-
-
-def available_cores() -> int:
-    """The cores that this process may use, which in a container can be fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def peak_memory_bytes() -> int:

@@ -11,7 +11,7 @@ from piecework.errors import InputError, StudyError
 from piecework.exact import format_exact, format_percent
 from piecework.mistakes import Mistake, listed
 from piecework.path_pattern import Match, PathPattern
-from piecework.study import DEFAULT_CATEGORY, DocumentUnit, Study, SubsetEntry, check_name
+from piecework.study import DEFAULT_CATEGORY, DocumentUnit, Study, SubsetEntry, check_language, check_name
 from piecework.toml_lines import KeyPath
 
 __all__ = ["Subset", "find_subsets", "look_for_subsets"]
@@ -178,9 +178,9 @@ def _check_names(study: Study, found: Mapping[_Name, _Found], mistakes: list[Mis
     """Names that a path gave are names of folders and keys of tables as well."""
     subsets: dict[str, _Name] = {}
     for name, subset in found.items():
-        for kind, value in zip(("category", "language"), name, strict=True):
+        for kind, value, check in (("category", name[0], check_name), ("language", name[1], check_language)):
             try:
-                check_name(value)
+                check(value)
             except ValueError as error:
                 mistakes.append(study.mistake(subset.key, f"{{{kind}}} is {value!r} in a path: {error}"))
         same = subsets.setdefault("_".join(name), name)

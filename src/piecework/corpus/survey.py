@@ -1,10 +1,10 @@
-"""What a folder holds, guessed from the names of its files: patterns that tell language and category, and the text field."""
+"""What a folder holds, guessed from the names of its files: patterns for language and category; the text field."""
 
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from glob import escape
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,7 @@ from piecework.corpus.languages import CODE, SOURCE_SUFFIXES, is_language
 from piecework.errors import InputError
 from piecework.path_pattern import PathPattern
 from piecework.recipe import CODE_TOKENS
+from piecework.study import DEFAULT_CATEGORY
 
 __all__ = ["Group", "Survey", "survey_folder"]
 
@@ -24,8 +25,9 @@ UNDETERMINED = "und"
 # Not text of the corpus, though they look like it.
 _LEFT_OUT_FOLDERS = frozenset({"out", "node_modules", "__pycache__", "venv", "site-packages"})
 _LEFT_OUT_FILES = re.compile(r"(?i)(readme|licen[sc]e|copying|changelog|changes|notice|requirements)\b.*")
-# books-00001-of-00010, books_sv_3, part-00001
-_SHARD = re.compile(r"(?i)(?:(?P<base>.*?)(?P<separator>[-_.]))?(?:part|shard|chunk)?[-_.]?\d+(?:[-_.]?of[-_.]?\d+)?")
+# part-00001, 3, 00001-of-00010; and books_part-00001
+_SHARD = re.compile(r"(?i)(?:part|shard|chunk)?[-_.]?\d+(?:[-_.]?of[-_.]?\d+)?")
+_NAMED_SHARD = re.compile(rf"(?P<base>.*?)(?P<separator>[-_.]){_SHARD.pattern.removeprefix('(?i)')}", re.IGNORECASE)
 _SAYS_NOTHING = frozenset({"all", "chunk", "corpus", "data", "docs", "documents", "part", "shard", "text", "train"})
 
 MOST_CATEGORIES = 30
@@ -48,10 +50,23 @@ class Group:
     documents: Literal["file", "line"] | None = None
     """What a document of plain text is; None for other formats."""
 
+    subsets: tuple[tuple[str, str], ...] = ()
+    """The categories and languages that its files are of."""
+
     @property
     def size_bytes(self) -> int:
         """The size of its files as they are stored."""
         return sum(file.size_bytes for file in self.files)
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of its files."""
+        return sorted({language for _, language in self.subsets})
+
+    @property
+    def categories(self) -> list[str]:
+        """The categories of its files."""
+        return sorted({category for category, _ in self.subsets})
 
 
 @dataclass(slots=True)
@@ -89,10 +104,11 @@ def survey_folder(folder: Path) -> Survey:
         raise InputError(f"{folder}: no such folder; name the one that has the text")
     survey = Survey()
     names = list(_readable_names(folder, survey))
-    sources = [name for name in names if name.tail.partition(".gz")[0].partition(".zst")[0] in SOURCE_SUFFIXES]
-    texts = [name for name in names if name not in set(sources)]
-    if texts:
-        # A script beside the data belongs to its user, not to the corpus.
+    sources = [name for name in names if _suffix(name.tail) in SOURCE_SUFFIXES]
+    texts = [name for name in names if _suffix(name.tail) in FORMATS]
+    # A script or a note beside the data belongs to its user, not to the corpus.
+    if data := [name for name in texts if _suffix(name.tail) != ".md" or name.folders]:
+        texts = data
         sources = [name for name in sources if name.folders]
     shapes: dict[tuple[str, int], list[_Name]] = {}
     for name in texts:
@@ -126,22 +142,29 @@ def _split_name(name: str) -> tuple[str, str]:
     >>> _split_name("books_sv.jsonl.zst"), _split_name("setup.py"), _split_name("cover.png")
     (('books_sv', '.jsonl.zst'), ('setup', '.py'), ('cover.png', ''))
     """
-    stem, last = os.path.splitext(name)
-    tail = last
-    if last.lower() in COMPRESSIONS:
-        stem, last = os.path.splitext(stem)
-        tail = last + tail
-    known = last.lower() in FORMATS or last.lower() in SOURCE_SUFFIXES
-    return (stem, tail) if known and stem else (name, "")
+    compression = suffix if (suffix := Path(name).suffix).lower() in COMPRESSIONS else ""
+    suffix = Path(name.removesuffix(compression)).suffix
+    tail = suffix + compression
+    known = suffix.lower() in FORMATS or suffix.lower() in SOURCE_SUFFIXES
+    return (name.removesuffix(tail), tail) if known else (name, "")
+
+
+def _suffix(tail: str) -> str:
+    """The suffix that tells the format, without that of the compression.
+
+    >>> _suffix(".jsonl.zst"), _suffix(".PY")
+    ('.jsonl', '.py')
+    """
+    return f".{tail.lower().split('.')[1]}"
 
 
 def _group_by_language(folder: Path, names: Sequence[_Name], others: Sequence[_Name], survey: Survey) -> list[Group]:
     """Cover the files with as few patterns as possible: each time the one that most of the rest agree with."""
     stems_tell = _stems_are_categories(names)
-    remaining = {name.path: list(_templates(name, stems_tell)) for name in names}
+    remaining = {name.path: list(dict.fromkeys(_templates(name, stems_tell))) for name in names}
     by_path = {name.path: name for name in names}
     readable = {name.path for name in others}
-    groups = []
+    groups: list[Group] = []
     while True:
         votes: Counter[str] = Counter()
         order: dict[str, int] = {}
@@ -153,7 +176,7 @@ def _group_by_language(folder: Path, names: Sequence[_Name], others: Sequence[_N
             break
         best = min(votes, key=lambda template: (-votes[template], order[template], template))
         covered = [path for path, templates in remaining.items() if best in templates]
-        groups += _of_template(folder, best, covered)
+        groups += _of_template(folder, best, covered, survey)
         for path in covered:
             del remaining[path]
     if remaining:
@@ -168,7 +191,7 @@ def _stems_are_categories(names: Sequence[_Name]) -> bool:
         folders.setdefault(_without_shard(name.stem)[0], set()).add(name.folders)
     if len(folders) > MOST_CATEGORIES:
         return False
-    is_text = FORMATS.get(os.path.splitext(names[0].tail)[0] or names[0].tail) == "text" or names[0].tail in FORMATS and FORMATS[names[0].tail] == "text"
+    is_text = FORMATS[_suffix(names[0].tail)] == "text"
     return not is_text or all(len(places) > 1 for places in folders.values())
 
 
@@ -178,9 +201,10 @@ def _without_shard(stem: str) -> tuple[str, str]:
     >>> _without_shard("books-00001-of-00010"), _without_shard("part-7"), _without_shard("books_sv")
     (('books', '-'), ('', ''), ('books_sv', ''))
     """
-    if match := _SHARD.fullmatch(stem):
-        return match["base"] or "", (match["separator"] or "") if match["base"] else ""
-    return stem, ""
+    if _SHARD.fullmatch(stem):
+        return "", ""
+    match = _NAMED_SHARD.fullmatch(stem)
+    return (match["base"], match["separator"]) if match else (stem, "")
 
 
 def _templates(name: _Name, stems_tell: bool) -> Iterator[str]:
@@ -223,25 +247,25 @@ def _says_nothing(name: str) -> bool:
     return name.lower() in _SAYS_NOTHING or not _without_shard(name)[0]
 
 
-def _of_template(folder: Path, template: str, covered: Sequence[str]) -> Iterator[Group]:
+def _of_template(folder: Path, template: str, covered: Sequence[str], survey: Survey) -> Iterator[Group]:
     """The group of a pattern; or one for each language, if the pattern would take in other files as well."""
     pattern = PathPattern(template)
     wanted = {folder / path for path in covered}
     matches = pattern.find(folder)
     if {match.path for match in matches} == wanted and all(is_language(match.language or "") for match in matches):
-        yield _look_into(Group((template,), tuple(find_files(sorted(wanted)))))
+        yield _look_into(folder, Group((template,), tuple(find_files(sorted(wanted)))), survey)
         return
-    by_language: dict[str, set[Path]] = {}
+    by_language: dict[str, list[Path]] = {}
     for match in matches:
         if match.path in wanted:
-            by_language.setdefault(match.language or "", set()).add(match.path)
+            by_language.setdefault(match.language or "", []).append(match.path)
     for language, paths in sorted(by_language.items()):
         narrow = template.replace("{language}", escape(language))
-        if {match.path for match in PathPattern(narrow).find(folder)} != paths:
-            narrow_patterns = tuple(escape(path.relative_to(folder).as_posix()) for path in sorted(paths))
-            yield _look_into(Group(narrow_patterns, tuple(find_files(sorted(paths))), language=language))
+        if [match.path for match in PathPattern(narrow).find(folder)] == paths:
+            patterns: tuple[str, ...] = (narrow,)
         else:
-            yield _look_into(Group((narrow,), tuple(find_files(sorted(paths))), language=language))
+            patterns = tuple(escape(path.relative_to(folder).as_posix()) for path in paths)
+        yield _look_into(folder, Group(patterns, tuple(find_files(paths)), language=language), survey)
 
 
 def _of_no_language(folder: Path, names: Sequence[_Name], readable: set[str], survey: Survey) -> Iterator[Group]:
@@ -251,28 +275,32 @@ def _of_no_language(folder: Path, names: Sequence[_Name], readable: set[str], su
         by_folder.setdefault(name.folders, []).append(name)
     for folders, alike in by_folder.items():
         paths = {name.path for name in alike}
-        above = "/".join(map(escape, folders))
-        wild = PathPattern("/".join(filter(None, [above, f"*{escape(alike[0].tail)}"])))
+        tells = _stems_are_categories(alike) and not any(_without_shard(name.stem)[0] != name.stem for name in alike)
+        wild = PathPattern(
+            "/".join([*map(escape, folders), f"{'{category}' if tells else '*'}{escape(alike[0].tail)}"])
+        )
         matched = {match.path.relative_to(folder).as_posix() for match in wild.find(folder)}
         if matched & readable == paths:
             patterns: tuple[str, ...] = (wild.text,)
+            category = folders[-1] if folders and not tells else None
         elif len(alike) <= MOST_NAMED_FILES:
             patterns = tuple(escape(name.path) for name in alike)
+            category = folders[-1] if folders else None
         else:
-            survey.notes.append(f"{len(alike):,} files such as {alike[0].path} are left out: no name tells the language")
+            survey.notes.append(
+                f"{len(alike):,} files such as {alike[0].path} are left out: no name tells the language"
+            )
             continue
         files = tuple(find_files(folder / path for path in sorted(paths)))
-        category = folders[-1] if folders else None
-        yield _look_into(Group(patterns, files, language=UNDETERMINED, category=category))
+        yield _look_into(folder, Group(patterns, files, language=UNDETERMINED, category=category), survey)
 
 
 def _group_sources(folder: Path, names: Iterable[_Name]) -> Iterator[Group]:
     """Source code: a category for each programming language."""
     by_category: dict[str, dict[str, list[str]]] = {}
     for name in names:
-        suffix = next(suffix for suffix in (name.tail, os.path.splitext(name.tail)[0]) if suffix in SOURCE_SUFFIXES)
         above = f"{escape(name.folders[0])}/**/" if name.folders else ""
-        patterns = by_category.setdefault(SOURCE_SUFFIXES[suffix], {})
+        patterns = by_category.setdefault(SOURCE_SUFFIXES[_suffix(name.tail)], {})
         patterns.setdefault(f"{above}*{escape(name.tail)}", []).append(name.path)
     for category, found in sorted(by_category.items()):
         paths = sorted(path for paths in found.values() for path in paths)
@@ -284,12 +312,21 @@ def _group_sources(folder: Path, names: Iterable[_Name]) -> Iterator[Group]:
             category=category,
             code_token=token if token in CODE_TOKENS else None,
             documents="file",
+            subsets=((category, CODE),),
         )
 
 
-def _look_into(group: Group) -> Group:
-    """Add what only the files tell: the field of the text, or what a document is."""
+def _look_into(folder: Path, group: Group, survey: Survey) -> Group:
+    """Add what the paths tell, and what only the files do: the field of the text, or what a document is."""
+    matches = [match for pattern in group.patterns for match in PathPattern(pattern).find(folder)]
+    subsets = {
+        (group.category or match.category or DEFAULT_CATEGORY, group.language or match.language or UNDETERMINED)
+        for match in matches
+    }
+    group = replace(group, subsets=tuple(sorted(subsets)))
     if group.files[0].format == "text":
-        return _replace(group, documents="file" if len(group.files) >= FILES_WORTH_A_DOCUMENT else "line")
+        return replace(group, documents="file" if len(group.files) >= FILES_WORTH_A_DOCUMENT else "line")
     text, _ = guess_text_field(group.files)
-    return _replace(group, text=text or "text")
+    if text is None:
+        survey.notes.append(f"no field with text in {group.files[0].path}; set `text` to the one that has it")
+    return replace(group, text=text or "text")

@@ -72,6 +72,9 @@ class CsvWeights:
     """Each category and its line."""
     columns: dict[str, int]
     """Each language and its column, from 1; the categories are column 1."""
+    header_line: int = 1
+    width: int = 0
+    """How many columns the header has."""
 
 
 def read_csv(path: Path, mistakes: list[Mistake], shown: str | None = None) -> CsvWeights:
@@ -87,7 +90,7 @@ def read_csv(path: Path, mistakes: list[Mistake], shown: str | None = None) -> C
     table = CsvWeights({}, {}, {})
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
+            reader = csv.reader(file, strict=True, skipinitialspace=True)
             # Spreadsheets end a table with rows of nothing but commas.
             rows = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except OSError as error:
@@ -106,6 +109,7 @@ def read_csv(path: Path, mistakes: list[Mistake], shown: str | None = None) -> C
     if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
         mistakes.append(Mistake("the cells should be separated by commas", shown, line))
         return table
+    table = CsvWeights({}, {}, {}, line, len(header))
     _read_header(header, table, mistakes, (shown, line))
     for line, cells in body:
         _read_row(cells, table, mistakes, (shown, line))
@@ -139,7 +143,7 @@ def _read_row(cells: list[str], table: CsvWeights, mistakes: list[Mistake], plac
     for column, value in enumerate(values, 2):
         language = languages.get(column)
         if language is None:
-            if value and column > max(languages, default=1):
+            if value and column > table.width:
                 mistakes.append(Mistake(f'column {column}: "{value}" stands beyond the last language', *place))
             continue
         if not value:
@@ -168,11 +172,10 @@ def _weights_of_csv(study: Study, subsets: Sequence[_Name], mistakes: list[Mista
     if len(mistakes) > before and not table.weights:
         return {}
     categories, languages = (sorted({name[index] for name in subsets}) for index in (0, 1))
-    header = min(table.rows.values(), default=2) - 1
     for language, column in table.columns.items():
         if language not in languages:
             mistakes.append(
-                Mistake(_not_there("language", language, languages, f"column {column}"), str(path), max(header, 1))
+                Mistake(_not_there("language", language, languages, f"column {column}"), str(path), table.header_line)
             )
     for category, line in table.rows.items():
         if category not in categories:

@@ -48,13 +48,15 @@ def _acquire(path: Path) -> int:
                 owner = os.read(descriptor, 32).decode(errors="replace").strip()
                 os.close(descriptor)
                 raise InputError(
-                    f"{path.parent.parent}: another process{f' ({owner})' if owner else ''} is at work in this folder; "
+                    f"{path.parent}: another process{f' ({owner})' if owner else ''} is at work in this folder; "
                     "wait for it to end, or choose another --out"
                 ) from None
             time.sleep(0.05)
         except OSError as error:
             os.close(descriptor)
             if error.errno in (errno.ENOLCK, errno.EOPNOTSUPP):
-                raise InputError(f"{path}: this file system has no locks ({error.strerror}); choose another --out") from error
+                raise InputError(
+                    f"{path}: this file system has no locks ({error.strerror}); choose another --out"
+                ) from error
             raise
         os.close(descriptor)

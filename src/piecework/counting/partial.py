@@ -13,6 +13,7 @@ from typing import Any
 
 from piecework.corpus.skipped import Reason, Skipped
 from piecework.counting.shards import Shard
+from piecework.files import write_error
 
 __all__ = ["TABLES", "PartialResults", "ShardResult", "SliceResult", "TableFile"]
 
@@ -98,8 +99,10 @@ class PartialResults:
             if done.exists():  # of a run that left it damaged, or `load` would have found it
                 shutil.rmtree(done)
             unfinished.rename(done)
-        except BaseException:
+        except BaseException as error:
             shutil.rmtree(unfinished, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise write_error(self.folder, error) from error
             raise
 
     @staticmethod

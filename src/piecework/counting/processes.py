@@ -1,5 +1,7 @@
 """Tasks run in other processes, which may be killed: a task is tried twice, and no process outlives this one."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
@@ -13,7 +15,7 @@ import threading
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import IO, Any, Generic, TypeVar
@@ -48,7 +50,7 @@ def run_tasks(
     keep_open: Sequence[int] = (),
     progress: Report = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """Run the function on each task; yields the task's index and the result, in the order in which they end.
 
     The function is called with the task and a function to report progress to, in amounts that add up; it has to be
@@ -106,7 +108,7 @@ class _Pool(Generic[Task, Result]):
     _processes: list[_Process] = field(default_factory=list)
     _waiting: "deque[int]" = field(default_factory=deque)
     _deaths: Counter[int] = field(default_factory=Counter)
-    _failures: dict[int, PieceworkError] = field(default_factory=dict)
+    _failures: dict[int, Exception] = field(default_factory=dict)
 
     def run(self, processes: int) -> Iterator[tuple[int, Result]]:
         self._waiting.extend(range(len(self.tasks)))
@@ -150,7 +152,7 @@ class _Pool(Generic[Task, Result]):
 
     def _start(self) -> _Process:
         ours, theirs = socket.socketpair()
-        stderr = tempfile.TemporaryFile()
+        stderr = tempfile.TemporaryFile()  # noqa: SIM115
         with theirs:
             popen = subprocess.Popen(
                 [sys.executable, "-c", _CHILD, json.dumps(sys.path), str(theirs.fileno())],
@@ -189,7 +191,7 @@ class _Pool(Generic[Task, Result]):
                 ),
             )
 
-    def _fail(self, index: int, error: PieceworkError) -> None:
+    def _fail(self, index: int, error: Exception) -> None:
         # What comes before may yet fail too, and is waited for, so that the error does not depend on who was faster.
         self._failures[index] = error
         for process in self._processes.copy():

@@ -1,10 +1,11 @@
-"""The work cut into shards, which depend on the files alone: whoever counts them, in whatever order, counts the same."""
+"""The work cut into shards, which depend on settings and files alone, not on who counts them or when."""
 
 import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +109,7 @@ def _cut(file: InputFile, documents: DocumentUnit, shard_bytes: int) -> Iterator
     else:
         count = -(-size // shard_bytes)
         bounds = [size * index // count for index in range(count + 1)]
-        for start, stop in zip(bounds, bounds[1:], strict=False):
+        for start, stop in pairwise(bounds):
             yield Slice(file, start, stop), stop - start
 
 

@@ -55,6 +55,14 @@ class WordCounts:
         _add_columns(table, pa.array(counts.keys(), pa.large_string()), values, source="the mapping")
         return cls(table)
 
+    @classmethod
+    def from_columns(cls, batches: Iterable[tuple[Any, Any]], *, source: str, dropped_lines: int = 0) -> Self:
+        """Counts from batches of Arrow columns, words and uint64 counts; `source` is what errors name."""
+        table = _core.WordTable()
+        for words, counts in batches:
+            _add_columns(table, words, counts, source=source)
+        return cls(table, dropped_lines=dropped_lines)
+
     def __len__(self) -> int:
         return len(self._table)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from piecework.corpus.inputs import Slice
 from piecework.corpus.readers import Documents, open_batches
@@ -18,10 +18,7 @@ from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["ShardJob", "count_shard"]
+__all__ = ["ShardJob", "count_shard", "first_skipped"]
 
 # Larger batches were no faster, and each is in memory several times: as bytes, as lines, as strings, as UTF-8.
 BATCH_BYTES = 4 << 20
@@ -61,12 +58,12 @@ def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> S
                 skipped=skipped,
             ):
                 if job.strict and skipped.counts:
-                    raise InputError(_first_skipped(part, skipped))
+                    raise InputError(first_skipped(part, skipped))
                 placing.add(batch.documents)
                 lines += batch.lines
                 report(batch.read_bytes)
             if job.strict and skipped.counts:
-                raise InputError(_first_skipped(part, skipped))
+                raise InputError(first_skipped(part, skipped))
             _check_unchanged(part)
             slices.append(SliceResult.of(lines, skipped))
             placing.statistics["skipped_records"] += skipped.total
@@ -91,35 +88,50 @@ class _Placing:
         training: dict[int, list[bytes]] = {}
         evaluation: list[bytes] = []
         buckets: list[int] = []
+        sides = {side: _Side() for side in ("train", "eval", "unused")}
+        train, eval_, unused = sides.values()
         for text, characters in _encoded(documents):
             placement = self._place(text, self._subset)
-            side = "unused"
             if placement.evaluation:
-                side = "eval"
+                side = eval_
                 evaluation.append(text)
                 buckets.append(placement.bucket)
             elif placement.copies:
-                side = "train"
+                side = train
                 training.setdefault(placement.copies, []).append(self._token + text)
-                self.statistics["train_copies"] += placement.copies
-            self.statistics[f"{side}_documents"] += 1
-            self.statistics[f"{side}_characters"] += characters
-            self.statistics[f"{side}_bytes"] += len(text)
+            else:
+                side = unused
+            side.documents += 1
+            side.characters += characters
+            side.bytes += len(text)
         for copies, texts in training.items():
             self._tables.counter.add_training(texts, copies)
+            self.statistics["train_copies"] += copies * len(texts)
         if evaluation:
             self._tables.counter.add_evaluation(evaluation, buckets, self._token)
+        for name, side in sides.items():
+            for of in ("read", name):
+                self.statistics[f"{of}_documents"] += side.documents
+                self.statistics[f"{of}_characters"] += side.characters
+                self.statistics[f"{of}_bytes"] += side.bytes
         self._tables.spill_if_large()
+
+
+@dataclass(slots=True)
+class _Side:
+    documents: int = 0
+    characters: int = 0
+    bytes: int = 0
 
 
 def _encoded(documents: Documents) -> Iterable[tuple[bytes, int]]:
     """Each document's UTF-8, and its length in characters."""
-    if isinstance(documents, (list, tuple)):
+    if isinstance(documents, list):
         return ((text.encode(), len(text)) for text in documents)
     return _encoded_arrow(documents)
 
 
-def _encoded_arrow(documents: pa.Array) -> Iterator[tuple[bytes, int]]:
+def _encoded_arrow(documents: Any) -> Iterable[tuple[bytes, int]]:
     import pyarrow as pa
     from pyarrow import compute
 
@@ -155,7 +167,8 @@ class _Tables:
         self._spills += 1
 
 
-def _first_skipped(part: Slice, skipped: Skipped) -> str:
+def first_skipped(part: Slice, skipped: Skipped) -> str:
+    """The first record of a slice that was left out, as an error."""
     (file, reason), places = min(skipped.places.items(), key=lambda item: item[1][0])
     first = Skipped()
     before = lines_before(part.file.path, part.start) if part.start and part.file.format != "parquet" else 0

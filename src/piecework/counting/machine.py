@@ -1,12 +1,13 @@
-"""How much memory there is, and how it is shared out."""
+"""What the machine has of cores and memory, and how a run shares it out."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from piecework.errors import InputError
 
-__all__ = ["Budget", "free_memory_bytes", "parse_size"]
+__all__ = ["Budget", "available_cores", "free_memory_bytes", "parse_size"]
 
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _BINARY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -61,7 +62,8 @@ class Budget:
         smallest = max(smallest, PARENT_BYTES + AROUND_DUCKDB_BYTES + DUCKDB_THREAD_BYTES)
         if memory_bytes < smallest:
             raise InputError(
-                f"{memory_bytes / 1e6:.0f} MB of memory are too little to count in; give it {smallest / 1e6:.0f} MB or more"
+                f"{memory_bytes / 1e6:.0f} MB of memory are too little to count in; "
+                f"--memory should be {smallest / 1e6:.0f}MB or more"
             )
         room = memory_bytes - PARENT_BYTES
         processes = max(1, min(threads, room // (PROCESS_BYTES + TABLE_COPIES * SMALLEST_TABLE_BYTES)))
@@ -72,6 +74,11 @@ class Budget:
             merge_bytes=merge_bytes,
             merge_threads=max(1, min(threads, merge_bytes // DUCKDB_THREAD_BYTES)),
         )
+
+
+def available_cores() -> int:
+    """The cores that this process may use, which in a container can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def free_memory_bytes() -> int:
@@ -92,8 +99,6 @@ def _available() -> int:
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    import os
-
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

@@ -1,0 +1,225 @@
+"""`piecework init`: a folder of text to a commented study file."""
+
+import json
+import os
+import re
+from collections import Counter
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from piecework.cli.terminal import Terminal, format_bytes, format_count, verbosity_options
+from piecework.errors import InputError, StudyError
+
+if TYPE_CHECKING:
+    from piecework.corpus.survey import Group, Survey
+
+__all__ = ["command"]
+
+# For at least so many bytes of text: what share of it to use, and how large a vocabulary that carries. Counting takes
+# seconds for each gigabyte, so a small corpus is used whole; the last line is the paper's.
+SAMPLES = ((0, "90%", "10%"), (1_000_000_000, "10%", "2%"), (20_000_000_000, "1%", "0.2%"))
+VOCABULARIES = (
+    (0, (1024, 2048, 4096, 8192)),
+    (10_000_000, (8000, 16000, 24000, 32000)),
+    (50_000_000, (10000, 20000, 30000, 40000, 51200, 64000)),
+)
+NAMES_SHOWN = 8
+
+
+@click.command("init")
+@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.option("-o", "--out", default="study.toml", show_default=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--force", is_flag=True, help="Overwrite a study file that is there.")
+@verbosity_options
+@click.pass_obj
+def command(terminal: Terminal, folder: Path, out: Path, force: bool) -> None:
+    """Write a commented study file for the text in FOLDER (or the current one).
+
+    Languages and categories are guessed from names such as books_sv.jsonl.zst, sv/books.jsonl or sv/*.txt, and the
+    field of the text from the first records. Source code is found by its suffix. Read the file and change it.
+
+    \b
+    Examples:
+      piecework init data/
+      piecework init data/ --out studies/nordic.toml
+    """
+    from piecework.corpus.survey import survey_folder
+    from piecework.files import check_output, prepare_output, write_together
+
+    check_output(out.parent, [out.name], force=force)
+    survey = survey_folder(folder)
+    if not survey.groups:
+        raise InputError(f"{folder}: no text found, neither .txt, .md, .jsonl nor .parquet; {_left_out(survey)}")
+    text = _write_study(survey, folder, out)
+    prepare_output(out.parent, [out.name], force=force)
+    write_together({out: text.encode()})
+    _tell(terminal, survey, folder)
+    terminal.say(f"wrote {out}")
+    _check(terminal, out)
+    terminal.suggest("validate", out)
+
+
+def _left_out(survey: "Survey") -> str:
+    if not survey.left_out:
+        return "the folder has no files that could be read"
+    kinds = ", ".join(f"{count:,} {suffix}" for suffix, count in survey.left_out.most_common(NAMES_SHOWN))
+    return f"left out: {kinds}"
+
+
+def _tell(terminal: Terminal, survey: "Survey", folder: Path) -> None:
+    files = sum(len(group.files) for group in survey.groups)
+    size_bytes = sum(group.size_bytes for group in survey.groups)
+    terminal.say(f"found {format_count(files, 'file')}, {format_bytes(size_bytes)}, in {folder}")
+    for group in survey.groups:
+        what = f'text in "{group.text}"' if group.text else f"a document a {group.documents}"
+        terminal.say(f"  {' '.join(group.patterns)}  {format_count(len(group.files), 'file')}, {_names(group)}, {what}")
+    if survey.left_out:
+        terminal.say(f"  {_left_out(survey)}")
+    for note in survey.notes:
+        terminal.warn(note)
+
+
+def _names(group: "Group") -> str:
+    from piecework.mistakes import listed
+    from piecework.study import DEFAULT_CATEGORY
+
+    languages = listed(group.languages, NAMES_SHOWN)
+    told = group.categories != [DEFAULT_CATEGORY]
+    return f"{languages}: {listed(group.categories, NAMES_SHOWN)}" if told else languages
+
+
+def _check(terminal: Terminal, out: Path) -> None:
+    """The file is a guess: say so where it is not right yet."""
+    from piecework.corpus.survey import UNDETERMINED
+    from piecework.study import Study
+
+    try:
+        study = Study.load(out)
+    except StudyError as error:
+        terminal.warn(f"the study file needs your hand:\n{error}")
+        return
+    if any(entry.language == UNDETERMINED for entry in study.corpus.subset):
+        terminal.warn(f'some names tell no language; replace "{UNDETERMINED}" in {out} by the one that it is')
+
+
+def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
+    from piecework.corpus.weights import estimate_text_bytes
+
+    text_bytes = sum(estimate_text_bytes(group.files, group.text or "") for group in survey.groups)
+    train, evaluation = next((train, share) for least, train, share in reversed(SAMPLES) if text_bytes >= least)
+    sizes = next(sizes for least, sizes in reversed(VOCABULARIES) if text_bytes >= least)
+    return _TEMPLATE.format(
+        name=_quoted(_study_name(folder)),
+        corpus=_corpus(survey.groups, _prefix(folder, out)),
+        size=format_bytes(text_bytes),
+        train=_quoted(train),
+        evaluation=_quoted(evaluation),
+        vocab_size=sizes[-1],
+        vocab_sizes=", ".join(map(str, sizes)),
+        category=_key(survey.groups[0].subsets[0][0]),
+        language=_key(survey.groups[0].subsets[0][1]),
+        subset=_quoted("_".join(survey.groups[0].subsets[0])),
+    )
+
+
+_TEMPLATE = """\
+# A study: what to read, how to sample it, what to train and what to compare.
+# Only [corpus] has to be there. Relative paths start at this file.
+
+name = {name}
+seed = 1                    # another seed is another sample
+
+{corpus}
+# How much of each subset is wanted, beside the others: 1 where nothing is said, 0 leaves it out. The three multiply.
+# In place of these tables: csv = "weights.csv", a row a category and a column a language; or temperature = 0.3, which
+# takes language i in proportion to (its share of the text) ** 0.3.
+[weights]
+# language = {{ {language} = 3.0 }}
+# category = {{ {category} = 0.5 }}
+# subset = {{ {subset} = 0.7 }}     # <category>_<language>
+
+# What share of the documents trains, and what other share evaluates. All in all there are about {size} of text.
+[sampling]
+train = {train}
+eval = {evaluation}
+weighting = "documents"     # weights take more or fewer documents; "counts": they multiply word counts, with less noise
+
+# Any setting of SentencePiece's BPE trainer can be given here, by its own name.
+[recipe]
+preset = "gpt-sw3"          # or "plain": SentencePiece's defaults
+vocab_size = {vocab_size}          # best divisible by 128
+
+[analysis]
+vocab_sizes = [{vocab_sizes}]
+monolingual = true          # a tokenizer for each language as well, to compare with
+"""
+
+
+def _study_name(folder: Path) -> str:
+    from piecework.study import check_name
+
+    try:
+        return check_name(folder.resolve().name)
+    except ValueError:
+        return "study"
+
+
+def _prefix(folder: Path, out: Path) -> str:
+    """What comes before the patterns, which start at the folder, in a file that lies elsewhere."""
+    relative = Path(os.path.relpath(folder, out.parent)).as_posix()
+    if "{" in relative or "}" in relative:
+        raise InputError(f"{folder}: a pattern cannot have this folder's braces; write the study file inside it")
+    return "" if relative == "." else f"{escape(relative)}/"
+
+
+def _corpus(groups: "list[Group]", prefix: str) -> str:
+    """[corpus] with the patterns that tell all and are read alike, and a [[corpus.subset]] for each of the others."""
+    telling = [group for group in groups if group.language is None]
+    text = _most_common([group.text for group in telling] or [group.text for group in groups], "text")
+    documents = _most_common([group.documents for group in telling], "file")
+    shared = [group for group in telling if group.text in (None, text) and group.documents in (None, documents)]
+    lines = ["[corpus]"]
+    if shared:
+        patterns = [pattern for group in shared for pattern in group.patterns]
+        lines += [f"# {format_count(sum(len(group.files) for group in shared), 'file')}", _path(patterns, prefix)]
+    lines.append(f"text = {_quoted(text)}               # the field of JSONL, the column of Parquet")
+    if documents != "file" or any(group.documents for group in groups):
+        lines.append(f"documents = {_quoted(documents)}          # what a document of plain text is: a line, or a file")
+    for group in groups:
+        if group in shared:
+            continue
+        lines += ["", "[[corpus.subset]]", f"# {format_count(len(group.files), 'file')}", _path(group.patterns, prefix)]
+        for key, value, default in (
+            ("language", group.language, None),
+            ("category", group.category, None),
+            ("text", group.text, text),
+            ("documents", group.documents, documents),
+            ("code_token", group.code_token, None),
+        ):
+            if value is not None and value != default:
+                lines.append(f"{key} = {_quoted(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _most_common(values: "list[str | None]", default: str) -> str:
+    counted = Counter(value for value in values if value is not None)
+    return counted.most_common(1)[0][0] if counted else default
+
+
+def _path(patterns: "list[str] | tuple[str, ...]", prefix: str) -> str:
+    quoted = [_quoted(prefix + pattern) for pattern in patterns]
+    if len(quoted) == 1:
+        return f"path = {quoted[0]}"
+    return "path = [\n" + "".join(f"    {pattern},\n" for pattern in quoted) + "]"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    # JSON's strings are TOML's too.
+    return json.dumps(text, ensure_ascii=False)

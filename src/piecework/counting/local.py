@@ -1,0 +1,228 @@
+"""A study's documents to counts on this machine: shards on all cores, in bounded memory, going on where it stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from piecework.corpus.subsets import Subset
+from piecework.counting.lock import locked
+from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size
+from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
+from piecework.counting.partial import TABLES, PartialResults, ShardResult
+from piecework.counting.plan import Plan
+from piecework.counting.processes import run_tasks
+from piecework.counting.shards import Shard
+from piecework.counting.store import COUNTS_FILE, Counts, read_description
+from piecework.counting.summary import statistics_of, sum_by_subset, sum_skipped, write_description, write_subsets
+from piecework.counting.worker import ShardJob, count_shard, first_skipped
+from piecework.errors import InputError
+from piecework.files import prepare_output
+
+if TYPE_CHECKING:
+    from piecework.study import Study
+
+__all__ = ["Progress", "count", "default_out"]
+
+Stage = Literal["counting", "merging"]
+Progress = Callable[[Stage, int, int], None]
+"""Called with the stage, what is done of it, and what there is to do: bytes read, or partial tables merged."""
+
+
+def default_out(study: Study) -> Path:
+    """The folder that a study writes into unless it is told another."""
+    return Path("out") / study.name
+
+
+def count(
+    study: Study,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    strict: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+    shard_bytes: int | None = None,
+    table_bytes: int | None = None,
+) -> Counts:
+    """Sample and count the documents of a study into the folder `counts` of `out` (default: out/<name>).
+
+    Counts that are there already are loaded, if they are of the same settings and files, and else only replaced with
+    `force`. A run that was stopped goes on where it was. All cores are used unless `threads` says how many, and half
+    of the free memory unless `memory` says how much ("2GB"). With `strict` the first record that cannot be used is an
+    error.
+
+    The result is the same for any number of threads, amount of memory, `shard_bytes` (how much of a file is counted at
+    a time, and lost if the run is killed) and `table_bytes` (how large tables grow in memory before they are written).
+    """
+    memory_bytes = parse_size(memory) if isinstance(memory, str) else memory
+    cores = threads or available_cores()
+    budget = Budget.share_out(free_memory_bytes() // 2 if memory_bytes is None else memory_bytes, cores)
+    if budget.processes < cores:
+        warn(f"the memory is enough for {budget.processes} of {cores} threads; give more --memory to use all")
+    plan = Plan.of(study, shard_bytes=shard_bytes)
+    folder = prepare_output(Path(default_out(study) if out is None else out) / "counts", [])
+    run = _Run(
+        plan,
+        folder,
+        budget=budget,
+        table_bytes=table_bytes or budget.table_bytes,
+        strict=strict,
+        progress=progress or (lambda _stage, _done, _total: None),
+        warn=warn,
+    )
+    with locked(folder / ".lock") as lock:
+        description = read_description(folder)
+        if description is not None and not force:
+            if difference := plan.difference(description):
+                raise InputError(
+                    f"{folder}: holds counts of another run ({difference}); pass --force to replace them, "
+                    "or choose another --out"
+                )
+            if strict:
+                _check_strict(description)
+            if plan.weights != Counts(folder, description).weights:
+                # They act on counts, or the settings would differ.
+                statistics = statistics_of(Counts(folder, description))
+                write_subsets(folder, plan, statistics)
+        else:
+            (folder / COUNTS_FILE).unlink(missing_ok=True)
+            description = run.count(lock)
+        shutil.rmtree(run.partial.folder, ignore_errors=True)
+    return Counts(folder, description)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    plan: Plan
+    folder: Path
+    budget: Budget
+    table_bytes: int
+    strict: bool
+    progress: Progress
+    warn: Callable[[str], None]
+
+    @property
+    def partial(self) -> PartialResults:
+        return PartialResults(self.folder / ".partial")
+
+    def count(self, lock: int) -> dict[str, Any]:
+        """Count the shards that are not done yet, merge, and write what describes the result, counts.json last."""
+        self._remove_unfinished()
+        self.partial.remove_all_but(self.plan.shards)
+        results = self._count_shards(lock)
+        statistics = sum_by_subset(self.plan, results)
+        skipped = sum_skipped(self.plan, results)
+        if not any(of["read_documents"] for of in statistics.values()):
+            files = len({part.file.path for shard in self.plan.shards for part in shard.slices})
+            raise InputError(f"no document in {files:,} file{'s' if files != 1 else ''}: {skipped}")
+        tables = self._merge(results, lock)
+        write_subsets(self.folder, self.plan, statistics)
+        return write_description(self.folder, self.plan, tables, skipped)
+
+    def _count_shards(self, lock: int) -> list[ShardResult]:
+        shards = self.plan.shards
+        done = {index: result for index, shard in enumerate(shards) if (result := self.partial.load(shard))}
+        if self.strict:
+            _check_results(shards, done)
+        left = [index for index in range(len(shards)) if index not in done]
+        _check_readable(shards[index] for index in left)
+        job = ShardJob(self.plan.sampler(), self.partial.folder, self.table_bytes, strict=self.strict)
+        done_bytes = sum(shards[index].size_bytes for index in done)
+        self.progress("counting", done_bytes, self.plan.size_bytes)
+
+        def progress(amount: int) -> None:
+            nonlocal done_bytes
+            done_bytes += amount
+            self.progress("counting", done_bytes, self.plan.size_bytes)
+
+        try:
+            results = run_tasks(
+                functools.partial(count_shard, job),
+                [shards[index] for index in left],
+                processes=self.budget.processes,
+                keep_open=[lock],
+                progress=progress,
+                warn=self.warn,
+            )
+            with contextlib.closing(results):
+                done |= {left[index]: result for index, result in results}
+        finally:
+            self._remove_unfinished()
+        return [done[index] for index in range(len(shards))]
+
+    def _merge(self, results: Sequence[ShardResult], lock: int) -> dict[str, dict[str, int]]:
+        subsets = tuple(
+            SubsetTables(subset.language, subset.category, self._table_files(subset, results))
+            for subset in self.plan.subsets
+        )
+        job = MergeJob(
+            subsets=subsets,
+            folder=self.folder,
+            temporary=self.partial.folder / "merging",
+            memory_bytes=self.budget.merge_bytes,
+            threads=self.budget.merge_threads,
+        )
+        merged = 0
+        total = sum(len(files) for subset in subsets for files in subset.files.values())
+
+        def progress(amount: int) -> None:
+            nonlocal merged
+            merged += amount
+            self.progress("merging", merged, total)
+
+        progress(0)
+        try:
+            [(_, tables)] = run_tasks(
+                merge_tables, [job], processes=1, keep_open=[lock], progress=progress, warn=self.warn
+            )
+        finally:
+            self._remove_unfinished()
+        return tables
+
+    def _remove_unfinished(self) -> None:
+        """What killed processes were about to write: the lock says that there are no others."""
+        self.partial.remove_unfinished()
+        for path in self.folder.glob(".*.tmp"):
+            path.unlink(missing_ok=True)
+
+    def _table_files(self, subset: Subset, results: Sequence[ShardResult]) -> dict[str, tuple[Path, ...]]:
+        files: dict[str, list[Path]] = {table: [] for table in TABLES}
+        for shard, result in zip(self.plan.shards, results, strict=True):
+            if shard.subset == subset.name:
+                for table in result.tables:
+                    files[table.table].append(self.partial.path(shard, table))
+        return {table: tuple(paths) for table, paths in files.items()}
+
+
+def _check_readable(shards: Iterable[Shard]) -> None:
+    """Find a file that cannot be opened now, and not after hours."""
+    for shard in shards:
+        for part in shard.slices:
+            try:
+                part.file.path.open("rb").close()
+            except OSError as error:
+                raise InputError(f"{part.file.path}: cannot read: {error.strerror or error}") from error
+
+
+def _check_results(shards: Sequence[Shard], results: Mapping[int, ShardResult]) -> None:
+    """Raise an error for the first record that shards which are done have left out."""
+    for index, result in results.items():
+        for part, of in zip(shards[index].slices, result.slices, strict=True):
+            if of.skipped:
+                raise InputError(first_skipped(part, of.to_skipped(str(part.file.path))))
+
+
+def _check_strict(description: Mapping[str, Any]) -> None:
+    for reasons in description["skipped"].values():
+        for reason, of in reasons.items():
+            raise InputError(f"{of['first'][0]}: {reason}; without --strict such records are counted and left out")

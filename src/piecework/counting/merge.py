@@ -1,0 +1,188 @@
+"""Partial tables to one table of each kind: DuckDB adds and sorts within a limit of memory, pyarrow writes.
+
+Equal counts are equal files, to the byte, however they were cut into partial tables: the rows have one order, and where
+a row group ends depends on the rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from piecework.counting.partial import TABLES
+from piecework.errors import InputError
+from piecework.files import replace_atomically
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+__all__ = ["MergeJob", "SubsetTables", "column_types", "merge_tables", "write_options"]
+
+# A row group is held in memory while it is written. Text without spaces is one unit a document, hence the second limit.
+GROUP_ROWS = 1 << 18
+GROUP_TEXT_BYTES = 64 << 20
+BATCH_ROWS = 1 << 14
+
+# What the rows of a table are, besides language and category; the last is the text.
+KEYS: dict[str, tuple[str, ...]] = {
+    "train": ("word",),
+    "eval": ("bucket", "opens", "unit"),
+    "eval_plain": ("bucket", "opens", "unit"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetTables:
+    """The partial tables of a subset: by table, the files."""
+
+    language: str
+    category: str
+    files: Mapping[str, tuple[Path, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeJob:
+    """What to merge, where to, and in how much memory."""
+
+    subsets: tuple[SubsetTables, ...]
+    """Sorted by language and category."""
+    folder: Path
+    """Where `train.parquet` and the others are written."""
+    temporary: Path
+    """A folder for what does not fit in memory."""
+    memory_bytes: int
+    threads: int
+
+    def __str__(self) -> str:
+        return f"{self.folder}: merging"
+
+
+def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict[str, int]]:
+    """Write the tables; by table, how many rows and bytes each has. `report` is told of each partial table done."""
+    import duckdb
+
+    job.temporary.mkdir(parents=True, exist_ok=True)
+    written = {}
+    try:
+        settings: dict[str, Any] = {
+            "memory_limit": f"{job.memory_bytes}B",
+            "threads": job.threads,
+            "temp_directory": str(job.temporary),
+            "preserve_insertion_order": False,
+            "arrow_large_buffer_size": True,
+        }
+        with duckdb.connect(config=settings) as connection:
+            for table in TABLES:
+                path = job.folder / f"{table}.parquet"
+                with replace_atomically(path) as temporary:
+                    rows = _write(temporary, _merged(connection, job, table, report), table)
+                written[table] = {"rows": rows, "size_bytes": path.stat().st_size}
+    except duckdb.Error as error:
+        raise InputError(f"{job.folder}: {_explain(error)}") from error
+    return written
+
+
+def _merged(
+    connection: duckdb.DuckDBPyConnection, job: MergeJob, table: str, report: Callable[[int], None]
+) -> Iterator[pa.Table]:
+    """The rows of all subsets, in order, in tables of no particular size."""
+    import pyarrow as pa
+
+    types = column_types(table)
+    keys = ", ".join(KEYS[table])
+    # The sum is a HUGEINT, and the cast back an error where it does not fit.
+    query = (
+        f"SELECT {keys}, CAST(sum(count) AS UBIGINT) AS count FROM read_parquet($files) GROUP BY {keys} ORDER BY {keys}"
+    )
+    for subset in job.subsets:
+        files = [str(file) for file in subset.files.get(table, ())]
+        if not files:
+            continue
+        reader = connection.sql(query, params={"files": files}).to_arrow_reader(BATCH_ROWS)
+        for batch in reader:
+            names = [pa.repeat(pa.scalar(name, pa.string()), len(batch)) for name in (subset.language, subset.category)]
+            own = [batch.column(field.name).cast(field.type) for field in list(types)[2:]]
+            yield pa.Table.from_arrays([*names, *own], schema=types)
+        report(len(files))
+
+
+def _write(path: Path, tables: Iterator[pa.Table], name: str) -> int:
+    """Write the rows in groups of a size that depends on the rows alone."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 0
+    with pq.ParquetWriter(path, column_types(name), **write_options(name)) as writer:
+        for group in _row_groups(tables, KEYS[name][-1]):
+            # In one piece: the writer would else see, and write, where batches end.
+            writer.write_table(pa.concat_tables(group).combine_chunks(), row_group_size=GROUP_ROWS)
+            rows += sum(map(len, group))
+    return rows
+
+
+def _row_groups(tables: Iterator[pa.Table], text: str) -> Iterator[list[pa.Table]]:
+    """The tables in groups of at most GROUP_ROWS rows and, but for a single long text, GROUP_TEXT_BYTES of text."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    group: list[pa.Table] = []
+    rows = size = 0
+    for table in tables:
+        while len(table):
+            ends = compute.cumulative_sum(compute.binary_length(table.column(text)).cast("int64"))
+            fitting = compute.sum(compute.less_equal(ends, pa.scalar(GROUP_TEXT_BYTES - size))).as_py() or 0
+            taken = min(fitting, GROUP_ROWS - rows)
+            if not taken and group:
+                yield group
+                group, rows, size = [], 0, 0
+                continue
+            taken = max(1, taken)  # a single text that is larger than a group
+            group.append(table.slice(0, taken))
+            rows += taken
+            size += ends[taken - 1].as_py()
+            table = table.slice(taken)
+    if group:
+        yield group
+
+
+def column_types(table: str) -> pa.Schema:
+    """The columns of train.parquet, eval.parquet or eval_plain.parquet."""
+    import pyarrow as pa
+
+    types = {"word": pa.large_string(), "unit": pa.large_string(), "bucket": pa.uint8(), "opens": pa.bool_()}
+    keys = [pa.field(name, types[name], nullable=False) for name in KEYS[table]]
+    names = [pa.field(name, pa.string(), nullable=False) for name in ("language", "category")]
+    return pa.schema([*names, *keys, pa.field("count", pa.uint64(), nullable=False)])
+
+
+def write_options(table: str) -> dict[str, Any]:
+    """Settings of the Parquet writer, all that bear on the bytes: no default that another version may change."""
+    return {
+        "version": "2.6",
+        "compression": "zstd",
+        "compression_level": 3,
+        "use_dictionary": ["language", "category"],
+        # Sorted text: each is stored as what differs from the one before.
+        "column_encoding": {KEYS[table][-1]: "DELTA_BYTE_ARRAY"},
+        "data_page_version": "1.0",
+        "data_page_size": 1 << 20,
+        "write_statistics": ["language", "category"],
+        "write_page_index": False,
+        "store_schema": True,
+    }
+
+
+def _explain(error: duckdb.Error) -> str:
+    import duckdb
+
+    text = str(error).strip().splitlines()[0]
+    if isinstance(error, duckdb.ConversionException):
+        return "a count is too large for 64 bits; sample less, or lower the weights"
+    if "No space left" in text or "max_temp_directory_size" in str(error):
+        return f"no space left on the disk while merging ({text}); make room and run the command again"
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return f"not enough memory to merge the counts ({text}); run the command again with more --memory"
+    return f"cannot merge the counts: {text}"

@@ -1,0 +1,208 @@
+"""The counts of a study on disk, and what training and evaluation take from them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from piecework.counting.partial import TABLES
+from piecework.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from piecework.counting.words import WordCounts
+
+__all__ = ["COUNTS_FILE", "FORMAT", "SUBSETS_FILE", "Counts", "read_description", "table_file"]
+
+FORMAT = 1
+COUNTS_FILE = "counts.json"
+SUBSETS_FILE = "subsets.parquet"
+
+Weights = Mapping[tuple[str, str], Fraction]
+"""By language and category."""
+
+
+def table_file(table: str) -> str:
+    """The name of a table's file."""
+    return f"{table}.parquet"
+
+
+def read_description(folder: Path) -> dict[str, Any] | None:
+    """What counts.json says, or nothing where there is none, or its tables are not all there."""
+    try:
+        description: dict[str, Any] = json.loads((folder / COUNTS_FILE).read_text(encoding="utf-8"))
+        sizes = {table: (folder / table_file(table)).stat().st_size for table in TABLES}
+        (folder / SUBSETS_FILE).stat()
+        if sizes != {table: description["tables"][table]["size_bytes"] for table in TABLES}:
+            return None
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError):
+        return None
+    return description
+
+
+class Counts:
+    """Word counts of the training sample and unit counts of the evaluation sample, by language and category.
+
+    `piecework.count` makes them, and `Counts.load` finds them again.
+    """
+
+    def __init__(self, folder: Path, description: Mapping[str, Any]) -> None:
+        """Use `load` or `piecework.count` instead."""
+        self.folder = folder
+        self.description = description
+        """What counts.json holds: settings, files, skipped records."""
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Counts:
+        """The counts in a study's output folder, or in its folder `counts`."""
+        folder = Path(folder)
+        places = [folder / "counts", folder]
+        for place in places:
+            description = read_description(place)
+            if description is None:
+                continue
+            if description.get("format") != FORMAT:
+                raise InputError(
+                    f"{place / COUNTS_FILE}: format {description.get('format')!r}, and this version reads {FORMAT}; "
+                    "count again with this version, or read them with the one that wrote them"
+                )
+            return cls(place, description)
+        for place in places:
+            if (place / COUNTS_FILE).exists():
+                raise InputError(
+                    f"{place}: the counts are damaged or incomplete; run piecework count again, with --force"
+                )
+        raise InputError(f"{folder}: no counts in this folder; first run piecework count STUDY.toml --out {folder}")
+
+    @cached_property
+    def subsets(self) -> pa.Table:
+        """One row for each subset, sorted by language and category: weight, documents, characters, bytes, fractions.
+
+        Of what was read, so much went to training, to evaluation, or was not used. A document that training takes
+        several times is one document with several copies.
+        """
+        import pyarrow.parquet as pq
+
+        return pq.read_table(self.folder / SUBSETS_FILE)
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages, sorted."""
+        return sorted({language for language, _ in self.weights})
+
+    @property
+    def weights(self) -> dict[tuple[str, str], Fraction]:
+        """The weights of the study, by language and category."""
+        rows = self.subsets.select(["language", "category", "weight"]).to_pylist()
+        return {(row["language"], row["category"]): Fraction(row["weight"]) for row in rows}
+
+    @property
+    def weighting(self) -> str:
+        """What the weights act on: "documents", when they were sampled, or "counts", when training asks for them."""
+        return str(self.description["settings"]["sampling"]["weighting"])
+
+    def training(
+        self,
+        language: str | Sequence[str] | None = None,
+        category: str | Sequence[str] | None = None,
+        weights: Weights | None = None,
+    ) -> WordCounts:
+        """The words of these languages and categories, or of all.
+
+        Counts are multiplied by the weights of their subsets, exactly: all are scaled by the weights' common
+        denominator. A subset of weight 0 is left out, and one without a weight has 1. Without `weights`, those of the
+        study are used where it has `weighting = "counts"`; under "documents" the sample has them already.
+        """
+        from piecework.counting.words import WordCounts
+
+        if weights is None:
+            weights = self.weights if self.weighting == "counts" else {}
+        factors = {subset: Fraction(weights.get(subset, 1)) for subset in self._chosen(language, category)}
+        if negative := [subset for subset, factor in factors.items() if factor < 0]:
+            raise InputError(f"the weight of {_name(negative[0])} is negative; 0 leaves a subset out")
+        denominator = math.lcm(*(factor.denominator for factor in factors.values()))
+        scales = {subset: int(factor * denominator) for subset, factor in factors.items() if factor}
+        rows = self.subsets.select(["language", "category", "dropped_lines"]).to_pylist()
+        return WordCounts.from_columns(
+            (columns for subset, scale in scales.items() for columns in self._scaled(subset, scale)),
+            source=str(self.folder / table_file("train")),
+            dropped_lines=sum(row["dropped_lines"] for row in rows if (row["language"], row["category"]) in scales),
+        )
+
+    def _scaled(self, subset: tuple[str, str], scale: int) -> Iterator[tuple[Any, Any]]:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        for batch in self._batches("train", [subset], ["word", "count"]):
+            try:
+                factor = pa.scalar(scale, pa.uint64())
+                yield batch.column("word"), compute.multiply_checked(batch.column("count"), factor)
+            except (pa.ArrowInvalid, OverflowError) as error:
+                raise InputError(
+                    f"counts of {_name(subset)} times {scale:,} do not fit in 64 bits; use weights with fewer decimals"
+                ) from error
+
+    def evaluation(
+        self,
+        language: str | Sequence[str] | None = None,
+        category: str | Sequence[str] | None = None,
+        *,
+        plain: bool = False,
+    ) -> pa.Table:
+        """The units of these languages and categories, or of all, in rows; `plain` is without ASCII punctuation."""
+        import pyarrow as pa
+
+        from piecework.counting.merge import column_types
+
+        table = "eval_plain" if plain else "eval"
+        schema = column_types(table)
+        batches = self._batches(table, self._chosen(language, category), schema.names)
+        return pa.Table.from_batches(list(batches), schema)
+
+    def _chosen(
+        self, language: str | Sequence[str] | None, category: str | Sequence[str] | None
+    ) -> list[tuple[str, str]]:
+        """The subsets of these languages and categories, in order; one that does not exist is an error."""
+        subsets = sorted(self.weights)
+        for what, index, wanted in (("language", 0, language), ("category", 1, category)):
+            if wanted is None:
+                continue
+            names = {wanted} if isinstance(wanted, str) else set(wanted)
+            known = {subset[index] for subset in sorted(self.weights)}
+            if missing := sorted(names - known):
+                raise InputError(
+                    f'{self.folder}: no {what} "{missing[0]}" in these counts; there is {", ".join(sorted(known))}'
+                )
+            subsets = [subset for subset in subsets if subset[index] in names]
+        return subsets
+
+    def _batches(self, table: str, subsets: Sequence[tuple[str, str]], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """Rows of these subsets, a little at a time; row groups without any are not read."""
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        path = self.folder / table_file(table)
+        for language, category in subsets:
+            mask = (dataset.field("language") == language) & (dataset.field("category") == category)
+            try:
+                yield from dataset.dataset(path, format="parquet").to_batches(
+                    columns=columns, filter=mask, batch_size=1 << 16, batch_readahead=1, fragment_readahead=1
+                )
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(f"{path}: cannot read: {error}; run piecework count again, with --force") from error
+
+
+def _name(subset: tuple[str, str]) -> str:
+    language, category = subset
+    return f"{category}_{language}"
