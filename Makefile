@@ -39,14 +39,14 @@ demo: $(VENV)/.installed
 	$(BIN)/python -m piecework inspect out/demo
 
 test: $(VENV)/.tested core-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 core-test: $(VENV)/.tools
 	$(BIN)/cmake -S . -B build/core-test -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DPIECEWORK_CORE_TESTS=ON > build-core-test.log 2>&1 || (cat build-core-test.log; exit 1)
 	rm -f build-core-test.log
 	$(BIN)/cmake --build build/core-test
 	build/core-test/core_tests
-	build/core-test/core_fuzz
+	build/core-test/core_fuzz 5000
 
 lint: $(VENV)/.linted
 	$(BIN)/ruff check .

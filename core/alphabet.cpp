@@ -29,31 +29,29 @@ bool may_hold_meta(std::string_view text, const PrefixMatcher& meta) {
 
 }  // namespace
 
-std::string_view training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta,
-                               std::string& buffer) {
+TrainingForm training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta, std::string& buffer) {
   const bool marked = add_dummy_prefix || !word.opens_line;
-  const bool search = !meta.empty() && (may_hold_meta(word.bytes, meta) || (marked && meta.may_start('\xE2')));
-  if (!marked && !search) return word.bytes;
-  buffer.assign(marked ? kSpaceMarkUtf8 : std::string_view());
-  buffer.append(word.bytes);
-  if (!search) return buffer;
-  std::string replaced;
-  for (std::string_view rest = buffer; !rest.empty();) {
+  if (meta.empty() || !(may_hold_meta(word.bytes, meta) || (marked && meta.may_start(kSpaceMarkUtf8[0])))) {
+    return {marked, word.bytes};
+  }
+  std::string form(marked ? kSpaceMarkUtf8 : std::string_view());
+  form += word.bytes;
+  buffer.clear();
+  for (std::string_view rest = form; !rest.empty();) {
     if (const size_t length = meta.match(rest)) {
-      replaced += static_cast<char>(kBoundary);
+      buffer += static_cast<char>(kBoundary);
       rest.remove_prefix(length);
     } else {
       const size_t length_one = decode_utf8(rest.data(), rest.data() + rest.size()).length;
-      replaced.append(rest.substr(0, length_one));
+      buffer.append(rest.substr(0, length_one));
       rest.remove_prefix(length_one);
     }
   }
-  buffer = std::move(replaced);
-  return buffer;
+  return {false, buffer};
 }
 
 Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint)
-    : options_(options), indices_(kCodePoints, kNone) {
+    : indices_(kCodePoints, kNone), sides_(kCodePoints) {
   const PrefixMatcher meta(options.meta_pieces);
   std::vector<uint64_t> counts(kCodePoints, 0);
   uint64_t all = 0;
@@ -61,9 +59,10 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
   for (size_t i = 0; i < words.size(); ++i) {
     if (i % kCheckpoint == 0 && checkpoint) checkpoint();
     const Word word = words.at(i);
-    const std::string_view form = training_form(word, options.add_dummy_prefix, meta, buffer);
-    uint64_t length = 0;
-    for (const char *p = form.data(), *last = p + form.size(); p < last;) {
+    const TrainingForm form = training_form(word, options.add_dummy_prefix, meta, buffer);
+    uint64_t length = form.marked;
+    counts[kSpaceMark] += form.marked ? word.count : 0;
+    for (const char *p = form.text.data(), *last = p + form.text.size(); p < last;) {
       const Decoded c = decode_utf8(p, last);
       p += c.length;
       if (c.code == 0) continue;
@@ -104,8 +103,6 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
     const char32_t code = characters_[index].code;
     indices_[code] = index;
     const bool digit = is_digit(code);
-    never_merges_.push_back(code == kUnknownMark || (digit && options.split_digits) ||
-                            options.max_piece_characters < 2);
     ScriptSpan span;
     if (!options.split_by_unicode_script || code == kSpaceMark) {
       // ▁ has no script, and without the rule nothing has one: it passes on what stands before it.
@@ -117,53 +114,53 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
       if (script != kInherited) span.last = script;
     }
     scripts_.push_back(span);
+    sides_[code].merges = code != kUnknownMark && !(digit && options.split_digits) && options.max_piece_characters > 1;
+    sides_[code].left = span.first == kInherited ? kAnyScript : span.first;
+    sides_[code].right = span.last;
   }
-}
-
-bool Alphabet::never_adjacent(uint32_t left, uint32_t right) const {
-  const ScriptSpan l = scripts_[left], r = scripts_[right];
-  return l.last != kAnyScript && r.first != kInherited && r.first != kAnyScript && l.last != r.first;
 }
 
 WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
                           const Checkpoint& checkpoint) {
   const PrefixMatcher meta(options.meta_pieces);
+  const bool mark_merges = alphabet.sides_of(kSpaceMark).merges;
   WordTable chunks;
   std::string buffer;
   for (size_t i = 0; i < words.size(); ++i) {
     if (i % kCheckpoint == 0 && checkpoint) checkpoint();
     const Word word = words.at(i);
     if (word.count == 0) continue;
-    const std::string_view form = training_form(word, options.add_dummy_prefix, meta, buffer);
-    const char* const last = form.data() + form.size();
-    const char* start = form.data();
-    uint32_t previous = Alphabet::kNone;
-    size_t length = 0;
-    auto end_chunk = [&](const char* at) {
-      if (length >= 2) {
-        std::string_view chunk(start, static_cast<size_t>(at - start));
-        const bool marked = chunk.starts_with(kSpaceMarkUtf8);
-        if (marked) chunk.remove_prefix(kSpaceMarkUtf8.size());
-        chunks.queue(chunk, !marked, word.count, last);
-      }
+    const TrainingForm form = training_form(word, options.add_dummy_prefix, meta, buffer);
+    const char* const last = form.text.data() + form.text.size();
+    const char* start = form.text.data();
+    bool marked = form.marked && mark_merges;  // the chunk has a ▁, which is not among its bytes
+    size_t length = marked;                    // of the chunk, in characters
+    uint8_t right = kAnyScript;                // the script on the chunk's right side
+    const auto end_chunk = [&](const char* at, const char* next) {
+      if (length >= 2) chunks.queue({start, static_cast<size_t>(at - start)}, !marked, word.count, last);
+      start = next;
+      marked = false;
       length = 0;
-      start = at;
+      right = kAnyScript;
     };
     for (const char* p = start; p < last;) {
       const Decoded c = decode_utf8(p, last);
-      const uint32_t index = alphabet.index_of(c.code);
-      if (index == Alphabet::kNone || alphabet.never_merges(index)) {
-        end_chunk(p);
-        start = p + c.length;
-        previous = Alphabet::kNone;
+      const char* const next = p + c.length;
+      const Alphabet::Sides sides = alphabet.sides_of(c.code);
+      if (!sides.merges) {
+        end_chunk(p, next);
+      } else if (c.code == kSpaceMark) {
+        end_chunk(p, next);
+        marked = true;
+        length = 1;
       } else {
-        if (length && alphabet.never_adjacent(previous, index)) end_chunk(p);
+        if (right != sides.left && right != kAnyScript && sides.left != kAnyScript) end_chunk(p, p);
         ++length;
-        previous = index;
+        right = sides.right;
       }
-      p += c.length;
+      p = next;
     }
-    end_chunk(last);
+    end_chunk(last, last);
   }
   chunks.flush();
   return chunks;

@@ -48,20 +48,29 @@ class Alphabet {
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t index_of(char32_t code) const { return indices_[code]; }
   ScriptSpan script_span(uint32_t index) const { return scripts_[index]; }
-  bool never_merges(uint32_t index) const { return never_merges_[index]; }
-  bool never_adjacent(uint32_t left, uint32_t right) const;
+
+  // What cutting needs to know of a character: whether it can merge at all, and the scripts that it has on its left and
+  // right side, kAnyScript where it fits any neighbour.
+  struct Sides {
+    bool merges = false;
+    uint8_t left = kAnyScript, right = kAnyScript;
+  };
+  const Sides& sides_of(char32_t code) const { return sides_[code]; }
 
  private:
-  const TrainingOptions& options_;
   std::vector<Character> characters_;
   std::vector<uint32_t> indices_;  // by code point
+  std::vector<Sides> sides_;       // by code point
   std::vector<ScriptSpan> scripts_;
-  std::vector<bool> never_merges_;
 };
 
-// The word as training sees it: ▁ in front where it has one, meta pieces replaced by a TAB. `buffer` may hold the
-// result.
-std::string_view training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta, std::string& buffer);
+// The word as training sees it: meta pieces are replaced by a TAB. `marked` where a ▁ stands before the text.
+struct TrainingForm {
+  bool marked;
+  std::string_view text;
+};
+// `buffer` may hold the result; most words need none.
+TrainingForm training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta, std::string& buffer);
 
 // Cuts each word into the longest chunks within which merges can happen, and counts equal chunks together. On 100 MB of
 // text 1.2 million words become 0.5 million chunks. A chunk's flag is set when it does NOT start with ▁.

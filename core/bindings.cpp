@@ -337,7 +337,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The native core of Piecework: counting, training, encoding. Use the piecework package instead.";
 
   nb::exception<ModelError>(m, "CoreModelError", PyExc_ValueError);
-  nb::exception<CountOverflow>(m, "CountOverflow", PyExc_OverflowError);
+  nb::exception<CountOverflow>(m, "CountOverflowError", PyExc_OverflowError);
 
   nb::class_<WordTable>(m, "WordTable")
       .def(nb::init<>())

@@ -82,16 +82,18 @@ TEST(alphabet_overflow_is_an_error) {
   CHECK_EQUAL(characters({{"a", UINT64_MAX}}, plain()), {"a"});
 }
 
+std::string form_of(const TrainingForm& form) { return (form.marked ? "▁" : "") + std::string(form.text); }
+
 TEST(training_form_marks_and_replaces) {
   std::string buffer;
   const PrefixMatcher none, meta({"<s>", "<s>x", "▁b"});
-  CHECK_EQUAL(std::string(training_form({"ab", true, 1}, true, none, buffer)), "▁ab");
-  CHECK_EQUAL(std::string(training_form({"ab", true, 1}, false, none, buffer)), "ab");
-  CHECK_EQUAL(std::string(training_form({"ab", false, 1}, false, none, buffer)), "▁ab");
-  CHECK_EQUAL(std::string(training_form({"a<s><s>xy<s", true, 1}, false, meta, buffer)), "a\t\ty<s");
-  CHECK_EQUAL(std::string(training_form({"bc", false, 1}, false, meta, buffer)), "\tc");
-  CHECK_EQUAL(std::string(training_form({"bc", true, 1}, false, meta, buffer)), "bc");
-  CHECK_EQUAL(std::string(training_form({"", true, 1}, false, meta, buffer)), "");
+  CHECK_EQUAL(form_of(training_form({"ab", true, 1}, true, none, buffer)), "▁ab");
+  CHECK_EQUAL(form_of(training_form({"ab", true, 1}, false, none, buffer)), "ab");
+  CHECK_EQUAL(form_of(training_form({"ab", false, 1}, false, none, buffer)), "▁ab");
+  CHECK_EQUAL(form_of(training_form({"a<s><s>xy<s", true, 1}, false, meta, buffer)), "a\t\ty<s");
+  CHECK_EQUAL(form_of(training_form({"bc", false, 1}, false, meta, buffer)), "\tc");
+  CHECK_EQUAL(form_of(training_form({"bc", true, 1}, false, meta, buffer)), "bc");
+  CHECK_EQUAL(form_of(training_form({"", true, 1}, false, meta, buffer)), "");
 }
 
 // The flag of a chunk is set where it does not start with ▁, so it reads as a word does.

@@ -13,9 +13,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from piecework.counting.local import count
+    from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts, count_words
-    from piecework.errors import InputError, ModelError, PieceworkError, RecipeError, VocabularyTooLargeError
+    from piecework.errors import (
+        InputError,
+        ModelError,
+        PieceworkError,
+        RecipeError,
+        StudyError,
+        VocabularyTooLargeError,
+    )
+    from piecework.evaluation.evaluate import Evaluation, evaluate
+    from piecework.evaluation.examples import Example, examples
+    from piecework.evaluation.metrics import Metric, metric
+    from piecework.evaluation.monolingual import train_monolingual
+    from piecework.evaluation.overlap import vocabulary_overlap
+    from piecework.evaluation.parallel import evaluate_parallel
+    from piecework.evaluation.tables import Table
+    from piecework.evaluation.units import count_units
+    from piecework.evaluation.vocabulary import analyse_vocabulary
     from piecework.recipe import Recipe
+    from piecework.study import Study
     from piecework.tokenizer.pieces import Piece, VocabularyGroup
     from piecework.tokenizer.tokenizer import Token, Tokenizer
     from piecework.training.trainer import train
@@ -24,35 +43,67 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Names are imported when they are first used, so that a command starts quickly.
 _HOMES = {
+    "Counts": "counting.store",
+    "Evaluation": "evaluation.evaluate",
+    "Example": "evaluation.examples",
     "InputError": "errors",
+    "Metric": "evaluation.metrics",
     "ModelError": "errors",
     "Piece": "tokenizer.pieces",
     "PieceworkError": "errors",
     "Recipe": "recipe",
     "RecipeError": "errors",
+    "Study": "study",
+    "StudyError": "errors",
+    "Table": "evaluation.tables",
     "Token": "tokenizer.tokenizer",
     "Tokenizer": "tokenizer.tokenizer",
     "VocabularyGroup": "tokenizer.pieces",
     "VocabularyTooLargeError": "errors",
     "WordCounts": "counting.words",
+    "analyse_vocabulary": "evaluation.vocabulary",
+    "count": "counting.local",
+    "count_units": "evaluation.units",
     "count_words": "counting.words",
+    "evaluate": "evaluation.evaluate",
+    "evaluate_parallel": "evaluation.parallel",
+    "examples": "evaluation.examples",
+    "metric": "evaluation.metrics",
     "train": "training.trainer",
+    "train_monolingual": "evaluation.monolingual",
+    "vocabulary_overlap": "evaluation.overlap",
 }
 
 __all__ = [
+    "Counts",
+    "Evaluation",
+    "Example",
     "InputError",
+    "Metric",
     "ModelError",
     "Piece",
     "PieceworkError",
     "Recipe",
     "RecipeError",
+    "Study",
+    "StudyError",
+    "Table",
     "Token",
     "Tokenizer",
     "VocabularyGroup",
     "VocabularyTooLargeError",
     "WordCounts",
+    "analyse_vocabulary",
+    "count",
+    "count_units",
     "count_words",
+    "evaluate",
+    "evaluate_parallel",
+    "examples",
+    "metric",
     "train",
+    "train_monolingual",
+    "vocabulary_overlap",
 ]
 
 

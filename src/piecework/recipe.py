@@ -63,7 +63,7 @@ class Recipe(BaseModel):
     whitespace_runs: RunOrder | None = None
     """Pieces of 2 to 24 ▁ in place of the last merges: in the order of the `paper`, or `portable`, or none."""
     minimum_frequency: int = Field(0, ge=0)
-    """No merge that occurs less often. SentencePiece has no such limit, and takes merges that no longer occur at all."""
+    """No merge that occurs less often. SentencePiece has no such limit, and takes merges that occur no more."""
 
     def __init__(self, **settings: Any) -> None:
         try:

@@ -43,7 +43,7 @@ def load_study(path: Path, *, check_corpus: bool = True) -> Study:
     mistakes = syntax + [
         study.mistake(key, message)
         for key, message in wrong.items()
-        if not syntax or message.startswith("unknown ") or _is_value(key, lines)
+        if not syntax or _stands_alone(key, message, lines)
     ]
     tables = {key[0] for key in wrong}
     if not syntax:
@@ -181,9 +181,11 @@ def _default_name(path: Path) -> dict[str, str]:
         return {}
 
 
-def _is_value(key: KeyPath, lines: Mapping[KeyPath, int]) -> bool:
-    """Whether the key has a value of its own. Of a table a line may be missing, which was no TOML."""
-    return key in lines and not any(other != key and other[: len(key)] == key for other in lines)
+def _stands_alone(key: KeyPath, message: str, lines: Mapping[KeyPath, int]) -> bool:
+    """Whether a mistake is one whatever other lines say, some of which may be missing, as they were no TOML."""
+    is_value = key in lines and not any(other != key and other[: len(key)] == key for other in lines)
+    compared = message.startswith("[recipe]") or "no language is given" in message
+    return message.startswith("unknown ") or (is_value and not compared)
 
 
 def _in_order(mistakes: list[Mistake]) -> list[Mistake]:

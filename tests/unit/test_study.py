@@ -1,5 +1,6 @@
 """Study files: defaults, exact numbers, a stable key, and every mistake at once with its line."""
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from piecework.errors import InputError, StudyError
 from piecework.recipe import Recipe
-from piecework.study import Study
+from piecework.study import Analysis, Corpus, Sampling, Study, SubsetEntry, Weights
 
 CORPUS = '[corpus]\npath = "{category}_{language}.jsonl"\n'
 
@@ -257,6 +258,13 @@ def test_mistakes_beside_those_in_toml(folder: Path) -> None:
     assert 'unknown key "txt" in [corpus]' in found[1]
 
 
+def test_what_a_broken_line_would_have_said_is_not_missing(folder: Path) -> None:
+    (mistake,) = mistakes(folder, WHOLE.replace('language = "code"', "language = code"))
+    assert mistake.endswith('; text needs quotes: language = "code"')
+    (mistake,) = mistakes(folder, WHOLE.replace('path = "{category}', "path = {category}"))
+    assert mistake.startswith("study.toml:5: not valid TOML")
+
+
 @pytest.mark.parametrize(
     "text", ["[corpus\n", 'x = "a\n', "x = [1,\ny = 2\n", 'x = """', "x = 1\nx = 2", "x = " + "[" * 5000, "= 1"]
 )
@@ -334,3 +342,14 @@ def test_counting_key(folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def test_the_counting_key_is_the_same_in_every_version(folder: Path) -> None:
     # A change here makes everybody count again: raise COUNTING_FORMAT only if the counts differ.
     assert load(folder, CORPUS).counting_key() == ("6128d7f506ba47356aaeab0e84fd849120d95384674501e360fc63af6c7e3b9e")
+
+
+def test_the_examples_of_the_documentation(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == 5
+    for example in examples:
+        assert load(tmp_path, example, check_corpus=False)
+    for keys in (Study, Corpus, SubsetEntry, Weights, Sampling, Analysis):
+        for key in keys.model_fields:
+            assert f"`{key}`" in text or f"[{key}]" in text or f"{key} = " in text, key

@@ -71,7 +71,7 @@ def csv_mistakes(folder: Path, table: str | bytes) -> list[str]:
     "table",
     [
         "category,sv,is\nbooks,0.7,\nlaw,1,3\n",
-        "\ufeff,sv,is\r\nbooks,70%,9\r\nlaw,1.0,3e0",
+        "\ufeff,sv,is,\r\nbooks,70%,9,\r\nlaw,1.0,3e0",
         ' category , "is", sv \nlaw, 3 ,1\n\n"books",,0.70,\n,,\n',
     ],
 )
@@ -90,10 +90,10 @@ law,1,1
 ,1
 """
     assert csv_mistakes(folder, table) == [
-        "w.csv:1: column 4 has no language at its top",
         'w.csv:1: column 5: language "sv" has a column already',
         'w.csv:2: column 2 (sv): "x": should be a number such as 0.01, or a percentage such as "1%"',
         'w.csv:3: column 2 (sv): "-1": a weight should not be negative; 0 leaves documents out',
+        'w.csv:3: column 4: "5" has no language at the top of its column',
         'w.csv:6: column 1: category "law" has a row already, line 3',
         "w.csv:7: column 1 is empty; it should name the category",
         'w.csv:1: column 3: the corpus has no language "si"; its languages are is, sv',
@@ -117,7 +117,7 @@ def test_an_empty_cell_is_no_weight(folder: Path) -> None:
         ("category,sv,is\nlaw,1,1\n", 'w.csv: no row for category "books" of the corpus'),
         ('category,sv,is\nlaw,1,"0,5"\nbooks,1,1', 'w.csv:2: column 3 (is): "0,5": should be a number'),
         ('category,sv,is\nlaw,1,"1', "w.csv:2: not valid CSV"),
-        ("category,sv,is\nlaw,1,1,7\nbooks,1,1", 'w.csv:2: column 4: "7" stands beyond the last language'),
+        ("category,sv,is\nlaw,1,1,7\nbooks,1,1", 'w.csv:2: column 4: "7" has no language at the top'),
         (b"category,sv,is\nl\xe5w,1,1", "w.csv: not valid UTF-8"),
     ],
 )

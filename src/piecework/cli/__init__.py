@@ -13,7 +13,7 @@ from piecework.errors import PieceworkError, RecipeError, StudyError
 
 __all__ = ["main"]
 
-COMMANDS = ("init", "validate", "train", "encode", "decode", "inspect")
+COMMANDS = ("init", "validate", "count", "train", "evaluate", "encode", "decode", "inspect")
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -87,5 +87,7 @@ def main() -> NoReturn:
     # Pieces are Unicode whatever the locale says, and a file name may be no valid text at all.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    # Looking for plugins takes pydantic longer than all else that it does here; we use none.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     group(prog_name="piecework")
     sys.exit(0)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from piecework.cli.terminal import Terminal, format_bytes
+from piecework.cli.terminal import Terminal, format_bytes, format_seconds
 
-__all__ = ["show_progress"]
+__all__ = ["Unit", "Update", "show_progress"]
 
-Unit = Literal["bytes", "pieces"]
+Unit = Literal["bytes", "pieces", "tables"]
 Update = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
 
@@ -34,14 +34,20 @@ def show_progress(terminal: Terminal, title: str, unit: Unit) -> Iterator[Update
 
 
 def _lines(terminal: Terminal, title: str, unit: Unit) -> Update:
-    said_at = time.monotonic()
+    said_at = started = time.monotonic()
+    done_before: int | None = None
 
     def update(done: int, total: int) -> None:
-        nonlocal said_at
+        nonlocal said_at, done_before
         now = time.monotonic()
+        if done_before is None:
+            done_before = done  # a run that goes on where it was starts with much done
         if now - said_at >= LINE_INTERVAL_S:
             said_at = now
-            terminal.say(f"{title}: {_amount(done, total, unit)}")
+            left = (now - started) * (total - done) / (done - done_before) if total > done > done_before else 0.0
+            terminal.say(
+                f"{title}: {_amount(done, total, unit)}{f', about {format_seconds(left)} left' if left else ''}"
+            )
 
     return update
 

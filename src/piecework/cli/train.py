@@ -22,10 +22,8 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
 
 
 @click.command("train")
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), help="Folder for tokenizer.model and tokenizer.vocab."
-)
+@click.argument("inputs", metavar="[INPUT...]", nargs=-1, type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for tokenizer.model and tokenizer.vocab.")
 @click.option("--vocab-size", type=click.IntRange(min=1), help="Number of pieces [default: the recipe's].")
 @click.option(
     "--recipe",
@@ -36,11 +34,23 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
     "plain: SentencePiece's defaults for BPE, without normalisation.",
 )
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting of the recipe.")
+@click.option(
+    "--counts",
+    "counts_folder",
+    type=click.Path(path_type=Path),
+    help="Counts of a study in place of INPUT; no document is read.",
+)
+@click.option("--language", "languages", multiple=True, help="With --counts: only this language (may be repeated).")
+@click.option(
+    "--weight",
+    "weights",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="With --counts: count a language, category or subset (law_sv) so many times.",
+)
 @click.option("--text-field", default="text", show_default=True, help="Field of JSONL, column of Parquet.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use [default: all cores].")
-@click.option(
-    "--dry-run", is_flag=True, help="Show the recipe, the files and what training would cost; write nothing."
-)
+@click.option("--dry-run", is_flag=True, help="Show the recipe, the files and what training would cost; write nothing.")
 @click.option("--force", is_flag=True, help="Overwrite a tokenizer that is there.")
 @click.option("--json", "as_json", is_flag=True, help="Write what was done as a JSON object.")
 @verbosity_options
@@ -52,6 +62,9 @@ def command(
     vocab_size: int | None,
     recipe: str,
     settings: tuple[str, ...],
+    counts_folder: Path | None,
+    languages: tuple[str, ...],
+    weights: tuple[str, ...],
     text_field: str,
     threads: int | None,
     dry_run: bool,
@@ -71,6 +84,7 @@ def command(
       piecework train "data/*.jsonl.zst" --out out/small --vocab-size 32000 --text-field content
       piecework train book.txt --out out/plain --recipe plain --set character_coverage=1.0 \\
           --set 'user_defined_symbols=["<|sv|>", "<|da|>"]'
+      piecework train --counts out/nordic --weight is=3 --out out/more-icelandic
     """
     from piecework.cli.settings import resolve_recipe
     from piecework.corpus import find_files
@@ -84,6 +98,7 @@ def command(
             f"vocab_size {resolved.vocab_size} is not divisible by 128, which costs a language model speed; "
             f"the next that is: {-(-resolved.vocab_size // 128) * 128}"
         )
+    _check_source(inputs, counts_folder, languages, weights, dry_run=dry_run)
     files = find_files(inputs)
     thread_count = threads or available_cores()
     if out is not None:
@@ -96,7 +111,15 @@ def command(
         terminal.suggest(*arguments, *(() if out else ("--out", "DIR")))
         return
     assert out is not None
-    done = _train(terminal, resolved, files, out, text_field=text_field, threads=thread_count, force=force)
+    if counts_folder is not None:
+        from piecework.cli.stored_counts import load_training
+
+        counts = load_training(counts_folder, languages, weights)
+        terminal.say(f"loaded {format_count(len(counts), 'distinct word')} of {counts.total:,} from {counts_folder}")
+        done = {"counts": str(counts_folder), "languages": languages, "weights": weights}
+    else:
+        counts, done = _count(terminal, resolved, files, text_field=text_field, threads=thread_count)
+    done |= _train(terminal, resolved, counts, out, force=force)
     if as_json:
         import orjson
 
@@ -105,31 +128,26 @@ def command(
     terminal.suggest("inspect", out)
 
 
-def _train(
-    terminal: Terminal,
-    recipe: "Recipe",
-    files: "list[InputFile]",
-    out: Path,
+def _check_source(
+    inputs: tuple[Path, ...],
+    counts_folder: Path | None,
+    languages: tuple[str, ...],
+    weights: tuple[str, ...],
     *,
-    text_field: str,
-    threads: int,
-    force: bool,
-) -> dict[str, Any]:
-    """Read, count, train and save; what was done comes back for --json."""
+    dry_run: bool,
+) -> None:
+    if bool(inputs) == (counts_folder is not None):
+        raise click.UsageError("give INPUT..., the text to train on, or --counts DIR, the counts of a study")
+    if counts_folder is None and (languages or weights):
+        raise click.UsageError("--language and --weight choose among counted subsets: they go with --counts")
+    if counts_folder is not None and dry_run:
+        raise click.UsageError("--dry-run tells what reading would cost; with --counts nothing is read")
+
+
+def _train(terminal: Terminal, recipe: "Recipe", counts: "WordCounts", out: Path, *, force: bool) -> dict[str, Any]:
+    """Train and save; what was done comes back for --json."""
     from piecework import train
     from piecework.cli.progress import show_progress
-    from piecework.corpus import Skipped
-
-    skipped = Skipped()
-    started = time.monotonic()
-    counts = _count(terminal, recipe, files, skipped, text_field=text_field, threads=threads)
-    counting_s = time.monotonic() - started
-    size_bytes = sum(file.size_bytes for file in files)
-    terminal.say(
-        f"counted {format_count(len(counts), 'distinct word')} of {counts.total:,} in "
-        f"{format_count(len(files), 'file')} ({format_bytes(size_bytes)}) in {format_seconds(counting_s)}"
-    )
-    _report_unusable(terminal, counts, skipped)
 
     started = time.monotonic()
     with show_progress(terminal, "merging", "pieces") as update:
@@ -137,41 +155,30 @@ def _train(
     training_s = time.monotonic() - started
     tokenizer.save(out, force=force)
     terminal.say(f"trained {tokenizer.vocab_size:,} pieces in {format_seconds(training_s)}")
-    terminal.detail(f"peak memory {format_bytes(peak_memory_bytes())}, {threads} threads")
+    terminal.detail(f"peak memory {format_bytes(peak_memory_bytes())}")
     terminal.say(f"wrote {' and '.join(str(out / name) for name in OUTPUT_NAMES)}")
     return {
         "model": str(out / OUTPUT_NAMES[0]),
         "vocab": str(out / OUTPUT_NAMES[1]),
         "vocab_size": tokenizer.vocab_size,
         "recipe": recipe.model_dump(mode="json"),
-        "files": [str(file.path) for file in files],
-        "size_bytes": size_bytes,
         "words": counts.total,
         "distinct_words": len(counts),
-        "dropped_lines": counts.dropped_lines,
-        "long_lines": counts.long_lines,
-        "invalid_bytes": counts.invalid_bytes,
-        "skipped": skipped.by_file(),
-        "threads": threads,
-        "counting_s": round(counting_s, 3),
         "training_s": round(training_s, 3),
         "peak_memory_bytes": peak_memory_bytes(),
     }
 
 
 def _count(
-    terminal: Terminal,
-    recipe: "Recipe",
-    files: "list[InputFile]",
-    skipped: "Skipped",
-    *,
-    text_field: str,
-    threads: int,
-) -> "WordCounts":
+    terminal: Terminal, recipe: "Recipe", files: "list[InputFile]", *, text_field: str, threads: int
+) -> "tuple[WordCounts, dict[str, Any]]":
+    """Read and count; with what --json tells of it."""
     from piecework.cli.progress import show_progress
-    from piecework.corpus import open_batches
+    from piecework.corpus import Skipped, open_batches
     from piecework.counting.words import WordCounter
 
+    skipped = Skipped()
+    started = time.monotonic()
     # Only where it is given: by default SentencePiece drops lines of more than 4192 bytes, often much text.
     longest = recipe.max_sentence_length if "max_sentence_length" in recipe.model_fields_set else None
     counter = WordCounter(threads=threads, max_sentence_length=longest)
@@ -189,7 +196,22 @@ def _count(
             fix = f'; records need a string in the field "{text_field}" (see --text-field)'
             raise InputError(f"{what}: {skipped}{fix}")
         raise InputError(f"{what} ({format_bytes(total_bytes)}): nothing to train on")
-    return counts
+    counting_s = time.monotonic() - started
+    terminal.say(
+        f"counted {format_count(len(counts), 'distinct word')} of {counts.total:,} in "
+        f"{format_count(len(files), 'file')} ({format_bytes(total_bytes)}) in {format_seconds(counting_s)}"
+    )
+    _report_unusable(terminal, counts, skipped)
+    return counts, {
+        "files": [str(file.path) for file in files],
+        "size_bytes": total_bytes,
+        "dropped_lines": counts.dropped_lines,
+        "long_lines": counts.long_lines,
+        "invalid_bytes": counts.invalid_bytes,
+        "skipped": skipped.by_file(),
+        "threads": threads,
+        "counting_s": round(counting_s, 3),
+    }
 
 
 def _report_unusable(terminal: Terminal, counts: "WordCounts", skipped: "Skipped") -> None:
@@ -199,9 +221,7 @@ def _report_unusable(terminal: Terminal, counts: "WordCounts", skipped: "Skipped
             listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
             terminal.detail(f"  {file}: {listed}")
     if counts.dropped_lines:
-        terminal.warn(
-            f"{format_count(counts.dropped_lines, 'line')} with U+2585, SentencePiece's own mark, left out"
-        )
+        terminal.warn(f"{format_count(counts.dropped_lines, 'line')} with U+2585, SentencePiece's own mark, left out")
     if counts.long_lines:
         terminal.warn(f"{format_count(counts.long_lines, 'line')} longer than max_sentence_length left out")
     if counts.invalid_bytes:

@@ -1,7 +1,7 @@
 """Which documents train, which evaluate: decided by a hash of the text and the seed, so by nothing else.
 
-Copies of a document share its fate, and neither the order of files, nor their layout, nor the number of threads changes
-anything.
+Copies of a document share its fate, and neither the order of files, nor their layout, nor the number of threads
+changes anything.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class _Limits:
 class Sampler:
     """Places documents, with fractions and weights kept exact.
 
-    With u in [0, 1) from the hash, a document of subset x evaluates if u ≥ 1 - Wₓ·p_eval. Otherwise it trains as often as
-    there are k ≥ 0 with u + k·(1 - e*) < Wₓ·p_train, where e* is the largest Wₓ·p_eval of the study; with u ≥ 1 - e* it
-    never trains, so that no document is on both sides, whatever its subset.
+    With u in [0, 1) from the hash, a document of subset x evaluates if u ≥ 1 - Wₓ·p_eval. Otherwise it trains as
+    often as there are k ≥ 0 with u + k·(1 - e*) < Wₓ·p_train, where e* is the largest Wₓ·p_eval of the study; with
+    u ≥ 1 - e* it never trains, so that no document is on both sides, whatever its subset.
 
     >>> sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 10), weights={"books_sv": Fraction(1)})
     >>> sampler.place("Det var en gång".encode(), "books_sv")

@@ -29,7 +29,7 @@ from piecework.files import prepare_output
 if TYPE_CHECKING:
     from piecework.study import Study
 
-__all__ = ["Progress", "count", "default_out"]
+__all__ = ["Progress", "Stage", "count", "default_out"]
 
 Stage = Literal["counting", "merging"]
 Progress = Callable[[Stage, int, int], None]

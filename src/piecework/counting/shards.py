@@ -1,5 +1,7 @@
 """The work cut into shards, which depend on settings and files alone, not on who counts them or when."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -12,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from piecework.corpus.inputs import InputFile, Slice
 from piecework.corpus.readers import open_parquet
 from piecework.errors import InputError
-from piecework.study import DocumentUnit
 
 if TYPE_CHECKING:
+    # Only for types: the processes that count need neither, and start sooner without pydantic.
     from piecework.corpus.subsets import Subset
+    from piecework.study import DocumentUnit
 
 __all__ = ["Shard", "file_stamp", "plan_shards"]
 
@@ -59,7 +62,7 @@ class Shard:
 
 
 def plan_shards(
-    subsets: Iterable["Subset"], settings_key: str, *, folder: Path, shard_bytes: int | None = None
+    subsets: Iterable[Subset], settings_key: str, *, folder: Path, shard_bytes: int | None = None
 ) -> list[Shard]:
     """The shards of these subsets, in the order in which to count them.
 
@@ -80,7 +83,7 @@ def plan_shards(
     return sorted(shards, key=lambda shard: -shard.size_bytes if shard.size_bytes > 2 * shard_bytes else 0)
 
 
-def _grouped(subset: "Subset", shard_bytes: int) -> Iterator[list[tuple[Slice, int]]]:
+def _grouped(subset: Subset, shard_bytes: int) -> Iterator[list[tuple[Slice, int]]]:
     """Slices with their sizes, those of small files together."""
     group: list[tuple[Slice, int]] = []
     group_bytes = 0
@@ -136,7 +139,7 @@ def _check_regular(file: InputFile) -> None:
         raise InputError(f"{file.path}: not a file that can be read again; write what it gives into a file first")
 
 
-def _shard(subset: "Subset", slices: Sequence[tuple[Slice, int]], settings_key: str, folder: Path) -> Shard:
+def _shard(subset: Subset, slices: Sequence[tuple[Slice, int]], settings_key: str, folder: Path) -> Shard:
     own: list[Any] = [subset.category, subset.language, subset.text_field, subset.documents, subset.code_token]
     parts = [[*file_stamp(part.file, folder).values(), part.start, part.stop] for part, _ in slices]
     key = hashlib.blake2b(json.dumps([settings_key, own, parts]).encode(), digest_size=16).hexdigest()

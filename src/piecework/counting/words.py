@@ -23,8 +23,8 @@ _BATCH_BYTES = 16 << 20
 class WordCounts:
     """How often each word occurs.
 
-    A word stands as the text has it: a word that opens a line has no ▁, any other has one for the space before it. So one
-    table serves recipes with and without `add_dummy_prefix`.
+    A word stands as the text has it: a word that opens a line has no ▁, any other has one for the space before it.
+    So one table serves recipes with and without `add_dummy_prefix`.
 
     >>> counts = WordCounts.from_mapping({"Hej": 1, "▁på": 2})
     >>> counts += WordCounts.from_mapping({"▁på": 3})

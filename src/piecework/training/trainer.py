@@ -28,7 +28,7 @@ def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progres
     >>> from piecework.counting.words import count_words
     >>> tokenizer = train(count_words(["pojken går, pojkarna gick"]), Recipe(vocab_size=30))
     >>> [piece.text for piece in tokenizer.pieces[3:7]]
-    ['jk', 'oj', '▁g', 'ojk']
+    ['jk', 'po', '▁g', '▁po']
     """
     recipe = recipe or Recipe()
     if not counts.total:

@@ -1,0 +1,222 @@
+"""`piecework count`: the documents of a study, sampled and counted."""
+
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
+
+if TYPE_CHECKING:
+    from piecework.cli.progress import Unit
+    from piecework.counting.store import Counts
+    from piecework.study import Study
+
+__all__ = ["command"]
+
+PLAIN_WIDTH = 130
+UNITS: "dict[str, Unit]" = {"counting": "bytes", "merging": "tables"}
+
+
+class Size(click.ParamType[int]):
+    """A size such as 2GB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The size in bytes."""
+        from piecework.counting.machine import parse_size
+
+        try:
+            return parse_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command("count")
+@click.argument("study_file", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The study's folder [default: out/NAME].")
+@click.option("--threads", type=click.IntRange(min=1), help="Processes to count with [default: all cores].")
+@click.option("--memory", type=Size(), help="Memory to use at most, as 2GB [default: half of what is free].")
+@click.option("--strict", is_flag=True, help="Make the first record that cannot be used an error.")
+@click.option("--dry-run", is_flag=True, help="Show files, sizes and what counting would give and cost; write nothing.")
+@click.option("--force", is_flag=True, help="Count again, and replace counts that are there.")
+@click.option("--json", "as_json", is_flag=True, help="Write what was done as a JSON object.")
+@verbosity_options
+@click.pass_obj
+def command(
+    terminal: Terminal,
+    study_file: Path,
+    out: Path | None,
+    threads: int | None,
+    memory: int | None,
+    strict: bool,
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Sample the documents of STUDY.toml and count their words, in one pass and in bounded memory.
+
+    The counts go to the folder `counts` of the study's output, and everything after them reads no document again.
+    They are the same for any number of threads and amount of memory. A run that was stopped goes on where it was.
+
+    \b
+    Examples:
+      piecework count study.toml --dry-run
+      piecework count study.toml
+      piecework count study.toml --out out/nordic --threads 8 --memory 4GB --strict
+    """
+    from piecework.counting.local import default_out
+    from piecework.study import Study
+
+    study = Study.load(study_file)
+    if dry_run:
+        from piecework.cli.count_plan import show_plan
+
+        show_plan(terminal, study, threads=threads, memory=memory, as_json=as_json)
+        terminal.suggest(*(argument for argument in sys.argv[1:] if argument != "--dry-run"))
+        return
+    folder = default_out(study) if out is None else out
+    counts = _count(terminal, study, folder, threads=threads, memory=memory, strict=strict, force=force)
+    if as_json:
+        import orjson
+
+        content = {"folder": str(counts.folder), "subsets": counts.subsets.to_pylist(), **counts.description}
+        sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    elif not terminal.quiet:
+        _show(counts)
+    _report_skipped(terminal, counts)
+    terminal.suggest("train", "--counts", folder)
+
+
+def _count(
+    terminal: Terminal,
+    study: "Study",
+    folder: Path,
+    *,
+    threads: int | None,
+    memory: int | None,
+    strict: bool,
+    force: bool,
+) -> "Counts":
+    from piecework.cli.progress import Update, show_progress
+    from piecework.counting.local import Stage, count
+
+    started = time.monotonic()
+    current: Stage | None = None
+    update: Update
+    with ExitStack() as shown:
+
+        def progress(stage: Stage, done: int, total: int) -> None:
+            nonlocal current, update
+            if stage != current:
+                current = stage
+                shown.close()
+                update = shown.enter_context(show_progress(terminal, stage, UNITS[stage]))
+            update(done, total)
+
+        counts = count(
+            study,
+            out=folder,
+            threads=threads,
+            memory=memory,
+            strict=strict,
+            force=force,
+            progress=progress,
+            warn=terminal.warn,
+        )
+    if current:
+        size_bytes = sum(file["size_bytes"] for file in counts.description["files"])
+        terminal.say(
+            f"counted {format_bytes(size_bytes)} in {format_count(len(counts.description['files']), 'file')} in "
+            f"{format_seconds(time.monotonic() - started)}; wrote {counts.folder}"
+        )
+    else:
+        terminal.say(f"{counts.folder}: the counts of this study are there already (--force counts again)")
+    return counts
+
+
+def _show(counts: "Counts") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("subset", overflow="fold")
+    for name in ("weight", "documents", "text", "train", "of it", "wanted", "eval", "of it", "wanted", "skipped"):
+        table.add_column(name, justify="right", no_wrap=True)
+    rows = counts.subsets.to_pylist()
+    for row in rows:
+        table.add_row(
+            Text(f"{row['category']}_{row['language']}"),
+            row["weight"],
+            f"{row['read_documents']:,}",
+            format_bytes(row["read_bytes"]),
+            f"{row['train_copies']:,}",
+            _percent(row["train_achieved"]),
+            _percent(row["train_intended"]),
+            f"{row['eval_documents']:,}",
+            _percent(row["eval_achieved"]),
+            _percent(row["eval_intended"]),
+            f"{row['skipped_records']:,}",
+            style="" if row["read_documents"] else "dim",
+        )
+    sums = {
+        name: sum(row[name] for row in rows)
+        for name in ("read_documents", "read_bytes", "train_copies", "eval_documents", "skipped_records")
+    }
+    table.add_section()
+    table.add_row(
+        "all",
+        "",
+        f"{sums['read_documents']:,}",
+        format_bytes(sums["read_bytes"]),
+        f"{sums['train_copies']:,}",
+        _percent(sums["train_copies"] / sums["read_documents"]),
+        "",
+        f"{sums['eval_documents']:,}",
+        _percent(sums["eval_documents"] / sums["read_documents"]),
+        "",
+        f"{sums['skipped_records']:,}",
+        style="bold",
+    )
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    console.print(table)
+
+
+def _percent(share: float | None) -> str:
+    """Three digits that count.
+
+    >>> _percent(0.00213), _percent(1.5), _percent(None)
+    ('0.213 %', '150 %', '-')
+    """
+    if share is None:
+        return "-"
+    return f"{float(f'{100 * share:.3g}'):,} %".replace(".0 %", " %")
+
+
+def _report_skipped(terminal: Terminal, counts: "Counts") -> None:
+    skipped: dict[str, dict[str, Any]] = counts.description["skipped"]
+    reasons: dict[str, list[Any]] = {}
+    for file in skipped.values():
+        for reason, of in file.items():
+            sums = reasons.setdefault(reason, [0, of["first"][0]])
+            sums[0] += of["count"]
+    if reasons:
+        listed = ", ".join(f"{number:,} {reason} ({first})" for reason, (number, first) in reasons.items())
+        terminal.warn(f"{format_count(sum(of[0] for of in reasons.values()), 'record')} skipped: {listed}")
+        for name, file in skipped.items():
+            parts = (f"{of['count']:,} {reason}" for reason, of in file.items())
+            terminal.detail(f"  {name}: {', '.join(parts)}")
+    dropped = sum(row["dropped_lines"] for row in counts.subsets.to_pylist())
+    if dropped:
+        terminal.warn(f"{format_count(dropped, 'line')} with U+2585, SentencePiece's own mark, left out of training")
+    sides = (("train_copies", "training", "train"), ("eval_documents", "evaluation", "eval"))
+    for column, side, setting in sides:
+        if counts.description["settings"]["sampling"][setting] != "0" and not any(
+            row[column] for row in counts.subsets.to_pylist()
+        ):
+            terminal.warn(f"no document was sampled for {side}; raise {setting} in [sampling]")

@@ -1,0 +1,167 @@
+"""The figures of `piecework evaluate` for people: a table a metric, the best of each row marked."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from piecework import Evaluation, Metric, Table
+
+__all__ = ["show"]
+
+PLAIN_WIDTH = 130
+COLUMNS_WITH_INTERVALS = 6
+BETTER = {"lower": "lower is better", "higher": "higher is better"}
+
+Row = dict[str, Any]
+
+
+def show(evaluation: "Evaluation", parallel: "Table | None" = None) -> None:
+    """Write the figures to stdout."""
+    from rich.console import Console, Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    parts: list[RenderableType] = []
+    notes: list[str] = []
+    if len(evaluation.tokenizers) == 1:
+        parts += _one_tokenizer(evaluation)
+    else:
+        for metric in evaluation.metric_list:
+            rows = evaluation.metrics.where(metric=metric.name).rows()
+            if all(row["value"] in (0, None) for row in rows):
+                notes.append(f"{metric.title}: 0 throughout")
+                continue
+            columns = {(name,): name for name in evaluation.tokenizers}
+            table = _table(evaluation, metric, rows, columns, ("tokenizer",))
+            parts += [_heading(metric), Padding(table, (0, 0, 1, 2), expand=False)]
+    parts += _sizes(evaluation)
+    if parallel is not None:
+        parts += _parallel(parallel)
+    notes.append("* the best of the row   ± the half of the 95 % interval that reaches further")
+    console.print(Group(*parts, *(Text(note, style="dim") for note in notes)))
+
+
+def _heading(metric: "Metric", of: str = "") -> "RenderableType":
+    from rich.text import Text
+
+    better = f"; {BETTER[metric.direction]}" if metric.direction in BETTER else ""
+    return Text.assemble((metric.title + of, "bold"), (f"  {metric.formula}{better}", "dim"))
+
+
+def _one_tokenizer(evaluation: "Evaluation") -> "list[RenderableType]":
+    """All metrics in one table: there is nothing to compare in a row."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    name, tokenizer = next(iter(evaluation.tokenizers.items()))
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("", no_wrap=True)
+    for group in evaluation.groups:
+        table.add_column(group, justify="right", no_wrap=True)
+    with_intervals = len(evaluation.groups) <= COLUMNS_WITH_INTERVALS
+    for metric in evaluation.metric_list:
+        rows = evaluation.metrics.where(metric=metric.name).rows()
+        table.add_row(metric.title, *(_figure(row, with_intervals) for row in rows))
+    title = Text.assemble((name, "bold"), f"  {tokenizer.vocab_size:,} pieces")
+    return [title, Padding(table, (0, 0, 1, 2), expand=False)]
+
+
+def _table(
+    evaluation: "Evaluation",
+    metric: "Metric",
+    rows: Iterable[Row],
+    columns: dict[tuple[Any, ...], str],
+    keys: Sequence[str],
+) -> "RenderableType":
+    """A row for each language; `columns` are titles by the values of `keys`."""
+    from rich.table import Table
+    from rich.text import Text
+
+    found = {(row[evaluation.by], *(row[key] for key in keys)): row for row in rows}
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(evaluation.by, no_wrap=True)
+    for title in columns.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    with_intervals = len(columns) <= COLUMNS_WITH_INTERVALS
+    for group in evaluation.groups:
+        figures = [found[(group, *column)] for column in columns]
+        best = metric.best([figure["value"] for figure in figures])
+        cells = [
+            Text(f"{_figure(figure, with_intervals)} *", style="bold green")
+            if number in best
+            else Text(f"{_figure(figure, with_intervals)}  ")
+            for number, figure in enumerate(figures)
+        ]
+        table.add_row(group, *cells)
+    return table
+
+
+def _sizes(evaluation: "Evaluation") -> "list[RenderableType]":
+    from rich.padding import Padding
+
+    parts: list[RenderableType] = []
+    rows = evaluation.sizes.rows()
+    for name in evaluation.tokenizers:
+        of_tokenizer = [row for row in rows if row["tokenizer"] == name]
+        sizes = sorted({row["vocab_size"] for row in of_tokenizer})
+        for metric in evaluation.metric_list if sizes else []:
+            if metric.has_curve:
+                chosen = [row for row in of_tokenizer if row["metric"] == metric.name]
+                table = _table(evaluation, metric, chosen, {(size,): f"{size:,}" for size in sizes}, ("vocab_size",))
+                heading = _heading(metric, of=f" of {name} by vocabulary size")
+                parts += [heading, Padding(table, (0, 0, 1, 2), expand=False)]
+    return parts
+
+
+def _parallel(parallel: "Table") -> "list[RenderableType]":
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    names = list(dict.fromkeys(parallel.column("tokenizer")))
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    labels = {
+        "premium": lambda row: f"premium of {row['language']}",
+        "worst_premium": lambda _row: "worst premium",
+        "gini": lambda _row: "Gini coefficient",
+    }
+    by_label: dict[str, list[Row]] = {}
+    for row in parallel.rows():
+        by_label.setdefault(labels[row["metric"]](row), []).append(row)
+    for label, rows in by_label.items():
+        best = min(row["value"] for row in rows)
+        marks = ["*" if len(rows) > 1 and row["value"] == best else " " for row in rows]
+        cells = [
+            f"{_figure(row, len(names) <= COLUMNS_WITH_INTERVALS)} {mark}"
+            for row, mark in zip(rows, marks, strict=True)
+        ]
+        table.add_row(label, *cells)
+    return [Text(parallel.title, style="bold"), Padding(table, (0, 0, 1, 2), expand=False)]
+
+
+def _figure(row: Row, with_interval: bool) -> str:
+    """A value to four digits, and how far its interval reaches.
+
+    >>> _figure({"value": 1.52341, "low": 1.5, "high": 1.535}, True)
+    '1.523 ±0.023'
+    >>> _figure({"value": 0.0, "low": None, "high": None}, True), _figure({"value": None, "low": None}, True)
+    ('0', '–')
+    """
+    from math import floor, log10
+
+    value = row["value"]
+    if not value:
+        return "–" if value is None else "0"
+    decimals = min(max(3 - floor(log10(abs(value))), 0), 6)
+    if not with_interval or row["low"] is None:
+        return f"{value:.{decimals}f}"
+    reach = max(value - row["low"], row["high"] - value)
+    return f"{value:.{decimals}f} ±{reach:.{decimals}f}"

@@ -1,0 +1,63 @@
+"""`--counts DIR`, `--language L` and `--weight NAME=VALUE`: training counts of a study, weighted anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from piecework.errors import RecipeError
+from piecework.exact import parse_exact
+
+if TYPE_CHECKING:
+    from piecework.counting.store import Counts
+    from piecework.counting.words import WordCounts
+
+__all__ = ["load_training", "resolve_weights"]
+
+
+def load_training(folder: Path, languages: Sequence[str], weights: Sequence[str]) -> WordCounts:
+    """The words of these languages, or of all, each subset times its weight."""
+    from piecework.counting.store import Counts
+
+    counts = Counts.load(folder)
+    return counts.training(language=list(languages) or None, weights=resolve_weights(counts, weights))
+
+
+def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[tuple[str, str], Fraction] | None:
+    """The study's weights with the given ones on top; None where none is given.
+
+    NAME is a language, a category, or a subset as <category>_<language>. Weights that fit the same subset multiply.
+    """
+    if not weights:
+        return None
+    resolved = {
+        subset: weight if counts.weighting == "counts" else Fraction(1) for subset, weight in counts.weights.items()
+    }
+    problems = []
+    for given in weights:
+        name, equals, value = given.partition("=")
+        fitting = [
+            (language, category)
+            for language, category in resolved
+            if name in (language, category, f"{category}_{language}")
+        ]
+        try:
+            factor = parse_exact(value)
+            if not equals or factor < 0:
+                raise ValueError("should be 0 or more")
+        except ValueError as error:
+            problems.append(f'"--weight {given}": the weight {error}; write it as is=3 or law_sv=0.5')
+            continue
+        if not fitting:
+            names = sorted({part for language, category in resolved for part in (language, category)})
+            near = get_close_matches(name, names, n=1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there is {', '.join(names)}"
+            problems.append(f'"--weight {given}": no language, category or subset "{name}"; {hint}')
+        for subset in fitting:
+            resolved[subset] *= factor
+    if problems:
+        raise RecipeError("\n".join(problems))
+    return resolved

@@ -1,0 +1,130 @@
+"""Every vocabulary size at once: which sizes a tokenizer has, and a metric along all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from piecework.errors import InputError
+from piecework.evaluation.metrics import Array, Metric, divide
+from piecework.evaluation.tables import Table
+from piecework.tokenizer import assembly
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["Curve", "Sizes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The sizes of a tokenizer: with 0, 1, … all of its merges, and those that are asked for."""
+
+    merges: list[int]
+    """The ids of the merges, in order."""
+    smallest: int
+    """The vocabulary size without any merge: special pieces, bytes, characters, whitespace runs."""
+    wanted: list[int]
+    """The vocabulary sizes that are asked for."""
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, wanted: Sequence[int] = (), *, name: str = "the tokenizer") -> Sizes:
+        """The sizes of a tokenizer, or an InputError if it cannot be resized, or not to what is wanted.
+
+        >>> import piecework as pw
+        >>> tokenizer = pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=14))
+        >>> sizes = Sizes.of(tokenizer, [12])
+        >>> sizes.smallest, len(sizes.merges)
+        (10, 4)
+        >>> Sizes.of(tokenizer, [20], name="roses")
+        Traceback (most recent call last):
+        piecework.errors.InputError: size 20 of "roses": its vocabulary has 14 pieces; choose sizes from 10 to 14
+        """
+        _, merges, _, _ = assembly.disassemble(tokenizer._model)
+        smallest = tokenizer.vocab_size - len(merges)
+        for size in wanted:
+            if size > tokenizer.vocab_size or size < smallest:
+                what = (
+                    f"its vocabulary has {tokenizer.vocab_size:,} pieces"
+                    if size > tokenizer.vocab_size
+                    else f"special pieces, bytes, characters and whitespace runs alone take {smallest:,}"
+                )
+                raise InputError(
+                    f'size {size:,} of "{name}": {what}; choose sizes from {smallest:,} to {tokenizer.vocab_size:,}'
+                )
+        # Smaller sizes are defined by what training would have given, so the vocabulary has to be in the order in which
+        # training leaves it. This also makes sure that whitespace runs come after all merges.
+        if [(p.text, p.score) for p in tokenizer.resize(tokenizer.vocab_size).pieces] != [
+            (p.text, p.score) for p in tokenizer.pieces
+        ]:
+            raise InputError(
+                f'"{name}" has no smaller sizes: its pieces are not in the order in which training leaves them,'
+                " so that the first ones do not make a smaller vocabulary"
+            )
+        ids = {piece.text: piece.id for piece in tokenizer.pieces}
+        return cls([ids[merge] for merge in merges], smallest, sorted(set(wanted)))
+
+    @property
+    def vocab_sizes(self) -> Array:
+        """Every size, from the smallest to the full vocabulary."""
+        return np.arange(self.smallest, self.smallest + len(self.merges) + 1)
+
+    @property
+    def wanted_merges(self) -> list[int]:
+        """How many merges the sizes have that are asked for."""
+        return [size - self.smallest for size in self.wanted]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A metric at every vocabulary size of a tokenizer, exactly, with numerators and denominators."""
+
+    metric: Metric
+    vocab_sizes: Array
+    numerators: Array
+    denominators: Array
+
+    @property
+    def values(self) -> Array:
+        """The metric at each of `vocab_sizes`; not a number where there is no text."""
+        return divide(self.numerators, self.denominators)
+
+    def at(self, vocab_size: int) -> float:
+        """The metric at one size."""
+        first, last = int(self.vocab_sizes[0]), int(self.vocab_sizes[-1])
+        if not first <= vocab_size <= last:
+            raise InputError(f"size {vocab_size:,}: the curve goes from {first:,} to {last:,}")
+        return float(self.values[vocab_size - first])
+
+    def gains(self, pieces: int = 1000) -> Array:
+        """By how much the metric gets better with so many further pieces, from each of `vocab_sizes[:-pieces]` on.
+
+        Better is what the metric's direction says, so a gain below 0 is a loss; without a direction it is the increase.
+        """
+        if pieces < 1:
+            raise InputError(f"a gain is that of 1 and more pieces, not of {pieces}")
+        rise = self.values[pieces:] - self.values[:-pieces]
+        return -rise if self.metric.direction == "lower" else rise
+
+    def table(self, step: int = 1000) -> Table:
+        """The curve at each multiple of `step`, with its ends, and the gain of as many further pieces."""
+        sizes, values = self.vocab_sizes, self.values
+        gains = np.full(len(sizes), np.nan)
+        gains[: max(len(sizes) - step, 0)] = self.gains(step)
+        shown = np.flatnonzero((sizes % step == 0) | (sizes == sizes[0]) | (sizes == sizes[-1]))
+        rows = (
+            (
+                int(sizes[i]),
+                _or_none(values[i]),
+                _or_none(gains[i]),
+                float(self.numerators[i]),
+                float(self.denominators[i]),
+            )
+            for i in shown
+        )
+        names = ["vocab_size", "value", f"gain_of_{step}", "numerator", "denominator"]
+        return Table.of(names, rows, title=f"{self.metric.title} by vocabulary size")
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,87 @@
+"""How sure a figure is: 95 % intervals from the 32 buckets of documents, without reading a document again.
+
+Documents fall into buckets by a hash, so buckets are as independent as documents are. A figure that is a ratio of sums
+is resampled with replacement (bootstrap). A figure of what is distinct, such as the pieces that occur, would come out
+too low on a resample that leaves a third of the buckets out; for these one bucket at a time is left out (jackknife).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from piecework.evaluation.metrics import Array, Metric
+
+__all__ = ["FEWEST_BUCKETS", "LEVEL", "RESAMPLES", "bootstrap", "bootstrap_weights", "interval_of", "jackknife"]
+
+LEVEL = 0.95
+RESAMPLES = 2000
+SEED = 2023
+# Below this there are too few to say anything; simulated, the coverage falls below 93 % at 8 buckets and fewer.
+FEWEST_BUCKETS = 8
+
+Interval = tuple[float, float] | None
+
+
+@cache
+def bootstrap_weights(buckets: int) -> Array:
+    """How often each bucket is in each resample; always the same, so that results are."""
+    generator = np.random.default_rng(SEED)
+    return generator.multinomial(buckets, np.full(buckets, 1 / buckets), size=RESAMPLES).astype(float)
+
+
+def student_quantile(probability: float, degrees: int) -> float:
+    """The quantile of Student's t, by its expansion around the normal one; right to 0.002 from 7 degrees on.
+
+    >>> round(student_quantile(0.975, 31), 3)
+    2.04
+    """
+    z = NormalDist().inv_cdf(probability)
+    return (
+        z
+        + (z**3 + z) / (4 * degrees)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * degrees**3)
+    )
+
+
+@cache
+def tail(buckets: int) -> float:
+    """The share of resamples to leave out at each end.
+
+    Resamples of n buckets spread less than they should, by √((n−1)/n), and n is small enough for t to differ from the
+    normal distribution. Taking the quantiles further out makes up for both: of 32 buckets 1.9 % instead of 2.5 %.
+    """
+    reach = student_quantile((1 + LEVEL) / 2, buckets - 1) * (buckets / (buckets - 1)) ** 0.5
+    return NormalDist().cdf(-reach)
+
+
+def bootstrap(metric: Metric, sums: Mapping[str, Any]) -> Interval:
+    """The interval of a metric whose totals add up, from their sums over each bucket that has text."""
+    weights = bootstrap_weights(next(len(values) for values in sums.values() if np.ndim(values)))
+    resampled = {name: weights @ values if np.ndim(values) else values for name, values in sums.items()}
+    return interval_of(metric.value(resampled), buckets=weights.shape[1])
+
+
+def interval_of(values: Array, *, buckets: int) -> Interval:
+    """The interval that the figures of resamples span; none if many of them are not defined."""
+    defined = values[np.isfinite(values)]
+    if len(defined) < LEVEL * len(values):
+        return None
+    share = tail(buckets)
+    low, high = np.quantile(defined, [share, 1 - share])
+    return float(low), float(high)
+
+
+def jackknife(value: float, without: Array) -> Interval:
+    """The interval around a figure, from the figures with one bucket left out."""
+    count = len(without)
+    if not np.isfinite(without).all():
+        return None
+    variance = (count - 1) / count * float(((without - without.mean()) ** 2).sum())
+    reach = student_quantile((1 + LEVEL) / 2, count - 1) * variance**0.5
+    return value - reach, value + reach

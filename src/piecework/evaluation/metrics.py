@@ -1,0 +1,308 @@
+"""What is measured: each metric has a name, a formula, a direction, and a function from totals to a ratio."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from piecework.errors import InputError
+
+__all__ = [
+    "AT_SIZES",
+    "DISTINCT",
+    "SUMS",
+    "Array",
+    "Direction",
+    "Metric",
+    "UnitKind",
+    "all_metrics",
+    "find_metrics",
+    "metric",
+]
+
+Array: TypeAlias = npt.NDArray[Any]
+Direction = Literal["lower", "higher", "none"]
+UnitKind = Literal["eval", "eval_plain"]
+
+SUMS = {
+    "tokens": "tokens",
+    "starts": "tokens that start with ▁",
+    "continued": "tokens that start with ▁ and are followed by one that does not",
+    "split_words": "whitespace words of two or more tokens",
+    "unknown": "tokens that are the unknown piece",
+    "byte_tokens": "tokens that are a byte piece",
+    "words": "whitespace words: maximal runs of what is not whitespace",
+    "characters": "characters of the text",
+    "bytes": "bytes of the text in UTF-8",
+}
+"""Totals that add up over documents, and so over buckets."""
+
+DISTINCT = {
+    "frequencies": "how often each piece is a token; one axis more than the others, the last",
+    "types": "distinct whitespace words, of those with one space before and after them",
+    "single_types": "of these, those that are one token",
+}
+"""Totals that count what is distinct, and so do not add up."""
+
+AT_SIZES = frozenset({"tokens", "starts", "continued", "split_words", "words", "characters", "bytes", "vocab_size"})
+"""Totals that are known for every vocabulary size; a metric of these alone has curves."""
+
+_TOTALS = {**SUMS, **DISTINCT, "vocab_size": "how many pieces the vocabulary has"}
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure of a tokenizer on the text of a language.
+
+    >>> fertility = find_metrics(["fertility"])[0]
+    >>> fertility.title, fertility.direction, fertility.units
+    ('Fertility', 'lower', 'eval_plain')
+    >>> fertility.function(tokens=30, starts=20)
+    (30, 20)
+    """
+
+    name: str
+    title: str
+    formula: str
+    direction: Direction
+    """Which way is better."""
+    units: UnitKind
+    """The text that it is of: as it is (`eval`), or with ASCII punctuation removed (`eval_plain`)."""
+    function: Callable[..., tuple[Any, Any]]
+    """Takes totals by name and gives numerator and denominator, for arrays of any shape."""
+    totals: frozenset[str]
+    """The totals that the function takes."""
+
+    def ratio(self, totals: Mapping[str, Any]) -> tuple[Array, Array]:
+        """Numerator and denominator, of one shape."""
+        numerator, denominator = self.function(**{name: totals[name] for name in self.totals})
+        pair = np.broadcast_arrays(np.asarray(numerator), np.asarray(denominator))
+        return pair[0], pair[1]
+
+    def value(self, totals: Mapping[str, Any]) -> Array:
+        """Numerator divided by denominator; not a number where there is no text."""
+        return divide(*self.ratio(totals))
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether its totals are sums over documents."""
+        return self.totals.isdisjoint(DISTINCT)
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether it is known for every vocabulary size."""
+        return self.totals <= AT_SIZES
+
+    def best(self, values: Iterable[float | None]) -> list[int]:
+        """Where the best of these values stand; several if they are equal, none if the metric has no direction.
+
+        >>> find_metrics(["fertility"])[0].best([1.5, None, 1.25, 1.25])
+        [2, 3]
+        """
+        known = [(number, value) for number, value in enumerate(values) if value is not None]
+        if self.direction == "none" or not known:
+            return []
+        choose = min if self.direction == "lower" else max
+        best = choose(value for _, value in known)
+        return [number for number, value in known if value == best]
+
+
+_registry: dict[str, Metric] = {}
+
+
+def metric(
+    name: str, *, title: str, formula: str, direction: Direction = "none", units: UnitKind = "eval"
+) -> Callable[[Callable[..., tuple[Any, Any]]], Metric]:
+    """Makes a metric of a function whose parameters are totals by name, and adds it to those that are evaluated.
+
+    >>> @metric("tokens_per_kilobyte", title="Tokens per kB", formula="1000 · tokens / bytes", direction="lower")
+    ... def tokens_per_kilobyte(tokens, bytes):
+    ...     return 1000 * tokens, bytes
+    >>> tokens_per_kilobyte.has_curve
+    True
+    >>> forget(tokens_per_kilobyte)
+    """
+    if direction not in ("lower", "higher", "none"):
+        raise InputError(f'metric "{name}": direction is "lower", "higher" or "none", not {direction!r}')
+    if units not in ("eval", "eval_plain"):
+        raise InputError(f'metric "{name}": units are "eval" or "eval_plain", not {units!r}')
+
+    def register(function: Callable[..., tuple[Any, Any]]) -> Metric:
+        parameters = frozenset(inspect.signature(function).parameters)
+        for parameter in sorted(parameters - set(_TOTALS)):
+            near = difflib.get_close_matches(parameter, _TOTALS, n=1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(_TOTALS)}"
+            raise InputError(f'metric "{name}": no total is called "{parameter}"; {hint}')
+        if name in _registry:
+            raise InputError(f'a metric called "{name}" is there already; choose another name')
+        made = Metric(name, title, formula, direction, units, function, parameters)
+        _registry[name] = made
+        return made
+
+    return register
+
+
+def forget(unwanted: Metric) -> None:
+    """Takes a metric away from those that are evaluated."""
+    _registry.pop(unwanted.name, None)
+
+
+def all_metrics() -> list[Metric]:
+    """Every metric, in the order in which they were added."""
+    return list(_registry.values())
+
+
+def find_metrics(names: Iterable[str | Metric] | None) -> list[Metric]:
+    """The metrics of these names, or all.
+
+    >>> find_metrics(["fertilty"])
+    Traceback (most recent call last):
+    piecework.errors.InputError: no metric is called "fertilty"; did you mean "fertility"?
+    """
+    if names is None:
+        return all_metrics()
+    found = []
+    for name in [names] if isinstance(names, str) else names:
+        if isinstance(name, Metric):
+            found.append(name)
+        elif name in _registry:
+            found.append(_registry[name])
+        else:
+            near = difflib.get_close_matches(name, _registry, n=1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(_registry)}"
+            raise InputError(f'no metric is called "{name}"; {hint}')
+    return found
+
+
+def divide(numerator: Array, denominator: Array) -> Array:
+    """The quotient, and not a number where the denominator is 0.
+
+    >>> divide(np.array([3, 1]), np.array([2, 0])).tolist()
+    [1.5, nan]
+    """
+    quotient = np.full(np.broadcast(numerator, denominator).shape, np.nan)
+    np.divide(numerator, denominator, out=quotient, where=np.asarray(denominator) != 0)
+    return quotient
+
+
+@metric(
+    "fertility",
+    title="Fertility",
+    formula="tokens / tokens that start with ▁",
+    direction="lower",
+    units="eval_plain",
+)
+def fertility(tokens: Array, starts: Array) -> tuple[Array, Array]:
+    """The paper's: tokens / tokens that start with ▁, punctuation removed."""
+    return tokens, starts
+
+
+@metric(
+    "continued_words",
+    title="Continued words",
+    formula="tokens that start with ▁ and are followed by one that does not / tokens that start with ▁",
+    direction="lower",
+    units="eval_plain",
+)
+def continued_words(continued: Array, starts: Array) -> tuple[Array, Array]:
+    """The paper's: of the tokens that start with ▁, those that another token continues; punctuation removed."""
+    return continued, starts
+
+
+@metric(
+    "word_fertility",
+    title="Fertility, whitespace words",
+    formula="tokens / whitespace words",
+    direction="lower",
+)
+def word_fertility(tokens: Array, words: Array) -> tuple[Array, Array]:
+    """Tokens / maximal runs of what is not whitespace."""
+    return tokens, words
+
+
+@metric(
+    "split_words",
+    title="Continued words, whitespace words",
+    formula="whitespace words of two or more tokens / whitespace words",
+    direction="lower",
+)
+def split_word_share(split_words: Array, words: Array) -> tuple[Array, Array]:
+    """Whitespace words of two or more tokens / whitespace words."""
+    return split_words, words
+
+
+@metric("bytes_per_token", title="Bytes per token", formula="bytes of the text / tokens", direction="higher")
+def bytes_per_token(bytes: Array, tokens: Array) -> tuple[Array, Array]:  # noqa: A002
+    """Bytes of the text in UTF-8 / tokens."""
+    return bytes, tokens
+
+
+@metric(
+    "characters_per_token",
+    title="Characters per token",
+    formula="characters of the text / tokens",
+    direction="higher",
+)
+def characters_per_token(characters: Array, tokens: Array) -> tuple[Array, Array]:
+    """Characters of the text / tokens."""
+    return characters, tokens
+
+
+@metric("unknown_rate", title="Unknown tokens", formula="unknown tokens / tokens", direction="lower")
+def unknown_rate(unknown: Array, tokens: Array) -> tuple[Array, Array]:
+    """Tokens that are the unknown piece / tokens."""
+    return unknown, tokens
+
+
+@metric("byte_rate", title="Byte tokens", formula="tokens that are byte pieces / tokens", direction="lower")
+def byte_rate(byte_tokens: Array, tokens: Array) -> tuple[Array, Array]:
+    """Tokens that are byte pieces / tokens."""
+    return byte_tokens, tokens
+
+
+@metric(
+    "vocabulary_utilisation",
+    title="Vocabulary utilisation",
+    formula="pieces that occur / pieces",
+    direction="higher",
+)
+def vocabulary_utilisation(frequencies: Array, vocab_size: Array) -> tuple[Array, Array]:
+    """Pieces that occur in the text / pieces of the vocabulary."""
+    return np.count_nonzero(frequencies, axis=-1), vocab_size * (frequencies.sum(axis=-1) > 0)
+
+
+RENYI_ORDER = 2.5
+
+
+@metric(
+    "renyi_efficiency",
+    title="Rényi efficiency (α = 2.5)",
+    formula="log Σ p^α / (1 − α), p the shares of the pieces among the tokens / log pieces",
+    direction="higher",
+)
+def renyi_efficiency(frequencies: Array, vocab_size: Array) -> tuple[Array, Array]:
+    """The Rényi entropy of order 2.5 of the tokens / its largest value, the logarithm of the vocabulary's size."""
+    tokens = frequencies.sum(axis=-1, keepdims=True)
+    shares = frequencies / np.maximum(tokens, 1)
+    # p^2.5 as p·p·√p: np.power takes ten times as long.
+    powers = (shares * shares * np.sqrt(shares)).sum(axis=-1)
+    has_text = tokens[..., 0] > 0
+    entropy = np.log(np.where(has_text, powers, 1.0)) / (1 - RENYI_ORDER)
+    return entropy, np.log(vocab_size) * has_text
+
+
+@metric(
+    "single_token_types",
+    title="Word types of one token",
+    formula="distinct words that are one token / distinct words, of words with one space before and after them",
+    direction="higher",
+)
+def single_token_types(single_types: Array, types: Array) -> tuple[Array, Array]:
+    """Distinct words that are one token / distinct words."""
+    return single_types, types

@@ -1,0 +1,177 @@
+"""How much of their vocabularies tokenizers share, at their full sizes and at every size of one of them.
+
+Compared are the pieces that training learns: merges and characters. Special pieces, symbols, bytes and whitespace runs
+are put in by the recipe, so sharing them says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from piecework.errors import InputError
+from piecework.evaluation.curves import Sizes
+from piecework.evaluation.evaluate import Evaluation, Tokenizers, named_tokenizers
+from piecework.evaluation.metrics import Array, divide
+from piecework.evaluation.tables import Table
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["OverlapCurve", "overlap_curve", "vocabulary_overlap"]
+
+_LEARNT = ("regular", "character")
+
+
+def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None = None) -> Table:
+    """The overlap of every two vocabularies, once from each side.
+
+    `shared` is the number of pieces in both, `relative` their share of the first one's pieces, `jaccard` their share of
+    the pieces in either. `weighted`, with an evaluation, is the share of the first one's tokens whose piece is in the
+    second too: on the text of the language that the first tokenizer is called after, else on all text. Bytes and other
+    pieces that were not learnt are not among these tokens.
+
+    >>> import piecework as pw
+    >>> train = lambda text: pw.train(pw.count_words([text]), pw.Recipe(vocab_size=15, hard_vocab_limit=False))
+    >>> table = vocabulary_overlap({"sv": train("en hund en hund"), "da": train("en hund og en kat")})
+    >>> [(row["first"], row["shared"], row["first_pieces"]) for row in table.rows()]
+    [('sv', 7, 12), ('da', 7, 12)]
+    """
+    import pyarrow as pa
+
+    named = named_tokenizers(tokenizers)
+    learnt = {name: _learnt(tokenizer) for name, tokenizer in named.items()}
+    uses = {name: _use(name, evaluation) if evaluation else None for name in named}
+    rows = []
+    for first, second in permutations(named, 2):
+        shared = learnt[first].keys() & learnt[second].keys()
+        either = len(learnt[first]) + len(learnt[second]) - len(shared)
+        rows.append(
+            (
+                first,
+                second,
+                len(learnt[first]),
+                len(learnt[second]),
+                len(shared),
+                len(shared) / len(learnt[first]) if learnt[first] else None,
+                len(shared) / either if either else None,
+                _weighted(uses[first], learnt[first], shared),
+            )
+        )
+    names = ["first", "second", "first_pieces", "second_pieces", "shared", "relative", "jaccard", "weighted"]
+    return Table.of(names, rows, title="Vocabulary overlap", types={name: pa.float64() for name in names[5:]})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverlapCurve:
+    """The overlap of a tokenizer at each of its sizes with another."""
+
+    vocab_sizes: Array
+    pieces: Array
+    """Learnt pieces at each size."""
+    other_pieces: int
+    """Learnt pieces of the other, at its full size."""
+    shared: Array
+    """Pieces also in the other at its full size."""
+    weighted: Array | None
+    """Share of the other's tokens, at its full size on its text, whose piece is there; none without an evaluation."""
+    shared_at_equal_size: Array | None
+    """Pieces also in the other at the same size; not a number where the other has no such size."""
+
+    @property
+    def relative(self) -> Array:
+        """Shared pieces as a share of the tokenizer's."""
+        return divide(self.shared, self.pieces)
+
+    @property
+    def relative_to_other(self) -> Array:
+        """Shared pieces as a share of the other's."""
+        return divide(self.shared, np.full(len(self.shared), self.other_pieces))
+
+    @property
+    def jaccard(self) -> Array:
+        """Shared pieces as a share of the pieces in either."""
+        return divide(self.shared, self.pieces + self.other_pieces - self.shared)
+
+    def table(self, step: int = 1000) -> Table:
+        """The curve at each multiple of `step`, and at its ends."""
+        sizes = self.vocab_sizes
+        shown = np.flatnonzero((sizes % step == 0) | (sizes == sizes[0]) | (sizes == sizes[-1]))
+        columns = {
+            "vocab_size": sizes,
+            "pieces": self.pieces,
+            "shared": self.shared,
+            "relative": self.relative,
+            "relative_to_other": self.relative_to_other,
+            "jaccard": self.jaccard,
+        }
+        if self.weighted is not None:
+            columns["weighted"] = self.weighted
+        return Table.of(columns, zip(*(column[shown].tolist() for column in columns.values()), strict=True))
+
+
+def overlap_curve(
+    tokenizer: Tokenizer, other: Tokenizer, *, evaluation: Evaluation | None = None, other_name: str | None = None
+) -> OverlapCurve:
+    """The overlap of `tokenizer`, at every size that it has, with `other`; one pass over the merges gives all.
+
+    With an evaluation, `other_name` is what it calls the other tokenizer.
+    """
+    sizes = Sizes.of(tokenizer)
+    learnt, others = _learnt(tokenizer), _learnt(other)
+    texts = [tokenizer.pieces[number].text for number in sizes.merges]
+    characters = learnt.keys() - set(texts)
+    shared = np.cumsum([len(characters & others.keys()), *(text in others for text in texts)])
+    weighted = None
+    if evaluation is not None:
+        if other_name is None:
+            raise InputError("overlap_curve(..., evaluation=...) also needs other_name, the other's name in it")
+        use = _use(other_name, evaluation)
+        start = sum(int(use[others[text]]) for text in characters if text in others)
+        steps = [int(use[others[text]]) if text in others else 0 for text in texts]
+        weighted = divide(np.cumsum([start, *steps]), np.asarray(use[list(others.values())].sum()))
+    return OverlapCurve(
+        vocab_sizes=sizes.vocab_sizes,
+        pieces=np.arange(len(characters), len(characters) + len(texts) + 1),
+        other_pieces=len(others),
+        shared=shared,
+        weighted=weighted,
+        shared_at_equal_size=_at_equal_size(sizes, texts, characters, other),
+    )
+
+
+def _at_equal_size(sizes: Sizes, texts: list[str], characters: set[str], other: Tokenizer) -> Array | None:
+    try:
+        others = Sizes.of(other)
+    except InputError:
+        return None
+    # A piece is in a vocabulary from the size on at which its merge comes in, and a character always.
+    since = dict.fromkeys(characters, sizes.smallest) | {t: sizes.smallest + n + 1 for n, t in enumerate(texts)}
+    merges = {other.pieces[number].text: others.smallest + n + 1 for n, number in enumerate(others.merges)}
+    others_since = dict.fromkeys(_learnt(other), others.smallest) | merges
+    both = [max(size, others_since[text]) for text, size in since.items() if text in others_since]
+    points = len(sizes.vocab_sizes)
+    arrivals = np.bincount(np.array(both, int) - sizes.smallest, minlength=points)
+    shared = np.cumsum(arrivals)[:points].astype(float)
+    shared[(sizes.vocab_sizes < others.smallest) | (sizes.vocab_sizes > other.vocab_size)] = np.nan
+    return shared
+
+
+def _learnt(tokenizer: Tokenizer) -> dict[str, int]:
+    """The pieces that training learns, with their ids."""
+    return {piece.text: piece.id for piece in tokenizer.pieces if piece.group in _LEARNT}
+
+
+def _use(name: str, evaluation: Evaluation) -> Array:
+    """How often each piece is a token, on the text of the language of that name, or else on all text."""
+    frequencies = evaluation.frequency_array(name)
+    rows = [evaluation.groups.index(name)] if name in evaluation.groups else slice(None)
+    return np.asarray(frequencies[rows].sum(axis=0))
+
+
+def _weighted(use: Array | None, learnt: Mapping[str, int], shared: set[str]) -> float | None:
+    if use is None:
+        return None
+    total = int(use[list(learnt.values())].sum())
+    return int(use[[learnt[text] for text in shared]].sum()) / total if total else None

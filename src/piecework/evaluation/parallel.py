@@ -1,0 +1,136 @@
+"""The same text in several languages: what each costs in tokens against one of them, and how unequal they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from piecework.corpus.sampling import BUCKETS
+from piecework.errors import InputError
+from piecework.evaluation import intervals
+from piecework.evaluation.evaluate import Tokenizers, evaluate
+from piecework.evaluation.metrics import Array, Direction, divide
+from piecework.evaluation.tables import Table
+from piecework.evaluation.units import count_units
+
+__all__ = ["PARALLEL_METRICS", "ParallelMetric", "evaluate_parallel"]
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelMetric:
+    """A figure of a tokenizer on parallel text, from the tokens of all languages."""
+
+    name: str
+    title: str
+    formula: str
+    direction: Direction
+    per_language: bool
+    """Whether each language has one, or all together."""
+    function: Callable[[Array, int], tuple[Array, Array]]
+    """Takes tokens, the languages along the first axis, and which is the pivot; gives numerator and denominator."""
+
+
+def premium(tokens: Array, pivot: int) -> tuple[Array, Array]:
+    """Tokens of the language / tokens of the pivot."""
+    return np.broadcast_arrays(tokens, tokens[pivot])  # type: ignore[return-value]
+
+
+def worst_premium(tokens: Array, pivot: int) -> tuple[Array, Array]:
+    """The most tokens of any language / tokens of the pivot."""
+    return tokens.max(axis=0), tokens[pivot]
+
+
+def gini(tokens: Array, pivot: int) -> tuple[Array, Array]:  # noqa: ARG001
+    """Σ over pairs of languages of the difference in tokens / (2 · languages · all tokens).
+
+    >>> [int(value) for value in gini(np.array([10, 10, 20]), 0)]
+    [40, 240]
+    """
+    differences = np.abs(tokens[:, np.newaxis] - tokens[np.newaxis]).sum(axis=(0, 1))
+    return differences, 2 * len(tokens) * tokens.sum(axis=0)
+
+
+PARALLEL_METRICS = (
+    ParallelMetric("premium", "Premium", "tokens / tokens of the pivot for the same text", "lower", True, premium),
+    ParallelMetric(
+        "worst_premium",
+        "Premium of the worst language",
+        "most tokens of any language / tokens of the pivot",
+        "lower",
+        False,
+        worst_premium,
+    ),
+    ParallelMetric(
+        "gini",
+        "Gini coefficient of tokens",
+        "Σᵢ Σⱼ |tᵢ − tⱼ| / (2 n Σᵢ tᵢ), t the tokens of each of n languages for the same text",
+        "lower",
+        False,
+        gini,
+    ),
+)
+
+
+def evaluate_parallel(
+    tokenizers: Tokenizers, texts: Mapping[str, Sequence[str]], *, pivot: str, threads: int = 1
+) -> Table:
+    """Premium, worst language and Gini coefficient of each tokenizer on texts that say the same, line by line.
+
+    The columns are those of `Evaluation.metrics`. `worst_premium` names the worst language; `gini` is of all of them,
+    so its language is None. Intervals are paired: a resample takes the same lines in every language.
+
+    >>> import piecework as pw
+    >>> tokenizer = pw.train(pw.count_words(["the cat", "the hat"]), pw.Recipe(vocab_size=15))
+    >>> table = evaluate_parallel(tokenizer, {"en": ["the cat"], "de": ["die Katze"]}, pivot="en")
+    >>> [(row["metric"], row["language"], row["numerator"]) for row in table.rows()]
+    [('premium', 'en', 3.0), ('premium', 'de', 8.0), ('worst_premium', 'de', 8.0), ('gini', None, 10.0)]
+    """
+    import pyarrow as pa
+
+    lengths = {language: len(lines) for language, lines in texts.items()}
+    if pivot not in texts:
+        raise InputError(f'the pivot "{pivot}" is not among the languages: {", ".join(texts) or "none"}')
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{language} has {length:,}" for language, length in lengths.items())
+        raise InputError(f"texts are not parallel: {listed} lines; line n has to say the same in every language")
+    # Lines side by side are often of one document. So that buckets are independent, each is a stretch of lines.
+    places = [line * BUCKETS // lengths[pivot] for line in range(lengths[pivot])]
+    counts = count_units(texts, buckets=dict.fromkeys(texts, places))
+    languages = list(texts)
+    evaluation = evaluate(tokenizers, counts, languages=languages, metrics=["bytes_per_token"], threads=threads)
+    occupied = sorted(set(places))
+    rows: list[tuple[Any, ...]] = []
+    for name, tokenizer in evaluation.tokenizers.items():
+        buckets = evaluation.bucket_totals(name)["tokens"][:, occupied]
+        for figure in _figures(buckets, languages, languages.index(pivot)):
+            rows.append((name, tokenizer.vocab_size, *figure))
+    names = ["tokenizer", "vocab_size", "language", "metric", "value", "low", "high", "numerator", "denominator"]
+    types = {name: pa.float64() for name in names[4:]} | {"language": pa.string()}
+    return Table.of(names, rows, title=f"Parallel text, against {pivot}", types=types)
+
+
+def _figures(buckets: Array, languages: list[str], pivot: int) -> list[tuple[Any, ...]]:
+    tokens = buckets.sum(axis=1)
+    count = buckets.shape[1]
+    enough = count >= intervals.FEWEST_BUCKETS
+    resampled = buckets @ intervals.bootstrap_weights(count).T if enough else None
+    found = []
+    for metric in PARALLEL_METRICS:
+        numerators, denominators = map(np.atleast_1d, metric.function(tokens, pivot))
+        values = divide(numerators, denominators)
+        resamples = None
+        if resampled is not None:
+            resamples = np.atleast_2d(divide(*metric.function(resampled, pivot)))
+        if metric.per_language:
+            named: list[str | None] = list(languages)
+        else:
+            named = [languages[int(tokens.argmax())] if metric.name == "worst_premium" else None]
+        for i, language in enumerate(named):
+            interval = intervals.interval_of(resamples[i], buckets=count) if resamples is not None else None
+            low, high = interval or (None, None)
+            value = float(values[i]) if denominators[i] else None
+            found.append((language, metric.name, value, low, high, float(numerators[i]), float(denominators[i])))
+    return found

@@ -1,0 +1,67 @@
+"""Which pieces a text can bring forth at all.
+
+Suppose a piece is a token of some text. No merge crossed its borders, so the merges inside it were those, in that
+order, that its characters undergo between borders which nothing crosses. Hence a piece can be produced if and only if
+its characters, between two characters that are in no piece, encode to it.
+
+Encoding what the piece decodes to would not do: decoding drops the leading ▁, encoding adds one, and every piece from
+inside a word would seem out of reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from piecework.evaluation.metrics import Array
+from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["reachable_pieces"]
+
+_PRIVATE = range(0x10FF00, 0x10FFFE)
+
+
+def reachable_pieces(tokenizer: Tokenizer) -> Array:
+    """For each id, whether some text has it as a token; False for unknown, control and unused pieces.
+
+    >>> import piecework as pw
+    >>> tokenizer = pw.train(pw.count_words(["ab abc abcd"] * 3), pw.Recipe(vocab_size=12))
+    >>> [tokenizer.pieces[i].text for i in np.flatnonzero(~reachable_pieces(tokenizer))]
+    ['<unk>', '<s>', '</s>']
+    """
+    pieces = tokenizer.pieces
+    border = _border(tokenizer)
+    candidates = [piece for piece in pieces if piece.type in ("normal", "user_defined")]
+    texts = [border + piece.text.replace(SPACE, " ") + border for piece in candidates]
+    before, *encoded = tokenizer.encode_batch([border, *texts])
+    left, right = len(before), len(border.encode()) if tokenizer._model.trainer_spec.byte_fallback else 1
+    reachable = np.zeros(len(pieces), bool)
+    for piece, ids in zip(candidates, encoded, strict=True):
+        reachable[piece.id] = ids[left : len(ids) - right] == [piece.id] and ids[:left] == before
+    _mark_bytes(tokenizer, reachable)
+    return reachable
+
+
+def _border(tokenizer: Tokenizer) -> str:
+    """A character that is in no piece."""
+    used = {character for piece in tokenizer.pieces for character in piece.text}
+    return next(chr(code) for code in _PRIVATE if chr(code) not in used)
+
+
+def _mark_bytes(tokenizer: Tokenizer, reachable: Array) -> None:
+    """A byte is within reach if a character that has it is no piece. UTF-8 has no use for C0, C1 and F5 to FF."""
+    byte_ids = [piece.id for piece in tokenizer.pieces if piece.type == "byte"]
+    if byte_ids:
+        seen = {number for ids in tokenizer.encode_batch(list(_samples())) for number in ids}
+        reachable[byte_ids] = [number in seen for number in byte_ids]
+
+
+def _samples() -> Iterator[str]:
+    """All characters of one and two bytes; of three and four, 64 for each first byte."""
+    yield from map(chr, range(0x800))
+    for first in range(0x800, 0x10000, 0x1000):
+        yield from (chr(first + n) for n in range(64))
+    for first in range(0x10000, 0x110000, 0x40000):
+        yield from (chr(first + n) for n in range(64))

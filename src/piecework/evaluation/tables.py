@@ -1,0 +1,174 @@
+"""Results as tables: rows with named columns, in whatever form the next step wants."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from piecework.errors import InputError, PieceworkError
+from piecework.files import replace_atomically
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Table", "format_figure"]
+
+SHOWN_ROWS = 200
+
+_STYLE = (
+    "<style>.piecework td,.piecework th{padding:.15em .7em;text-align:left;border-bottom:1px solid #8884}"
+    ".piecework .n{text-align:right;font-variant-numeric:tabular-nums}"
+    ".piecework{border-collapse:collapse}.piecework caption{text-align:left;padding:.3em 0}</style>"
+)
+
+
+class Table:
+    """Rows with named columns; a figure that is not defined, such as one of no text, is None.
+
+    >>> table = Table.of(["language", "value"], [("da", 1.5), ("sv", 1.25)], title="Fertility")
+    >>> table.where(language="sv").rows()
+    [{'language': 'sv', 'value': 1.25}]
+    >>> print(table.to_csv(), end="")
+    language,value
+    da,1.5
+    sv,1.25
+    """
+
+    def __init__(self, arrow: pa.Table, *, title: str = "") -> None:
+        self._arrow = arrow
+        self.title = title
+
+    @classmethod
+    def of(
+        cls, columns: Iterable[str], rows: Iterable[tuple[Any, ...]], *, title: str = "", types: Any = None
+    ) -> Table:
+        """A table of these rows; `types` are Arrow types by column, where they do not follow from the values."""
+        import pyarrow as pa
+
+        names = list(columns)
+        by_column = list(zip(*rows, strict=True)) or [()] * len(names)
+        wanted = dict(types or {})
+        arrays = {name: pa.array(values, wanted.get(name)) for name, values in zip(names, by_column, strict=True)}
+        return cls(pa.table(arrays), title=title)
+
+    def __len__(self) -> int:
+        return self._arrow.num_rows
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._arrow.column_names)
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column, from top to bottom."""
+        if name not in self.columns:
+            raise InputError(f'no column "{name}" in this table; it has {", ".join(self.columns)}')
+        return list(self._arrow.column(name).to_pylist())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows, each a dictionary."""
+        return list(self._arrow.to_pylist())
+
+    def where(self, **equal: Any) -> Table:
+        """The rows in which these columns have these values."""
+        from pyarrow import compute
+
+        chosen = self._arrow
+        for name, value in equal.items():
+            self.column(name)
+            chosen = chosen.filter(compute.equal(chosen.column(name), value))
+        return Table(chosen, title=self.title)
+
+    def to_arrow(self) -> pa.Table:
+        """As a pyarrow table."""
+        return self._arrow
+
+    def to_pandas(self) -> Any:
+        """As a data frame; pandas has to be installed."""
+        try:
+            import pandas  # type: ignore[import-untyped]  # noqa: F401
+        except ImportError as error:
+            raise PieceworkError(
+                "to_pandas() needs pandas, which is not installed: pip install pandas; or use to_arrow() or rows()"
+            ) from error
+        return self._arrow.to_pandas()
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """As CSV with a header; also written to `path` where one is given. Figures are written in full."""
+        # Not pyarrow's writer: it puts quotes around every string.
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        for batch in self._arrow.to_batches():
+            columns = [[_in_full(value) for value in column.to_pylist()] for column in batch.columns]
+            writer.writerows(zip(*columns, strict=True))
+        if path is not None:
+            with replace_atomically(path) as temporary:
+                temporary.write_bytes(text.getvalue().encode())
+        return text.getvalue()
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Written to a Parquet file."""
+        import pyarrow.parquet as pq
+
+        with replace_atomically(path) as temporary:
+            pq.write_table(self._arrow, temporary, compression="zstd")
+
+    def __repr__(self) -> str:
+        title = f"{self.title}: " if self.title else ""
+        return f"Table({title}{len(self):,} rows; {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        rows = self._arrow.slice(0, SHOWN_ROWS).to_pylist()
+        more = f"<tr><td colspan={len(self.columns)}>and {len(self) - SHOWN_ROWS:,} more rows</td></tr>"
+        return html_table(
+            self.columns, [list(row.values()) for row in rows], title=self.title, foot=more * (len(self) > SHOWN_ROWS)
+        )
+
+
+def _in_full(value: Any) -> Any:
+    """Whole numbers without a point; Python writes the others so that they read back as the same number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def html_table(
+    columns: Iterable[str],
+    rows: Iterable[Iterable[Any]],
+    *,
+    title: str = "",
+    best: Mapping[int, Iterable[int]] | None = None,
+    foot: str = "",
+) -> str:
+    """A table for notebooks; `best` has, by row, the columns to set in bold."""
+
+    def cell(value: Any, marked: bool) -> str:
+        text = html.escape(format_figure(value))
+        kind = ' class="n"' if isinstance(value, (int, float)) else ""
+        return f"<td{kind}>{f'<b>{text}</b>' if marked else text}</td>"
+
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = ""
+    for number, row in enumerate(rows):
+        marked = set((best or {}).get(number, ()))
+        body += f"<tr>{''.join(cell(value, column in marked) for column, value in enumerate(row))}</tr>"
+    caption = f"<caption>{html.escape(title)}</caption>" if title else ""
+    return f'{_STYLE}<table class="piecework">{caption}<tr>{head}</tr>{body}{foot}</table>'
+
+
+def format_figure(value: Any) -> str:
+    """A value as people read it: four significant digits, whole numbers in full, nothing for what is not defined.
+
+    >>> [format_figure(value) for value in (1.23456, 0.000123456, 12345.0, 63_736, None, "sv")]
+    ['1.235', '0.0001235', '12,345', '63,736', '–', 'sv']
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"

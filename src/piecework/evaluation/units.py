@@ -1,0 +1,273 @@
+"""The text to evaluate on, as counted units: from a study's counts, or from documents that are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from piecework import _core
+from piecework.corpus.sampling import BUCKETS, Sampler
+from piecework.counting.tables import DocumentCounter
+from piecework.errors import InputError
+from piecework.evaluation.metrics import Array, UnitKind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["GroupBy", "GroupedUnits", "UnitCounts", "UnitSource", "count_units"]
+
+GroupBy = Literal["language", "subset"]
+
+_COLUMNS = ("language", "category", "bucket", "opens", "unit", "count")
+_BATCH_DOCUMENTS = 1024
+
+
+class UnitSource(Protocol):
+    """Counted units: `Counts` of a study, or `UnitCounts`."""
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages, sorted."""
+
+    def evaluation(
+        self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
+    ) -> pa.Table:
+        """Rows of language, category, bucket, opens, unit and count; `plain` is without ASCII punctuation."""
+
+
+class UnitCounts:
+    """The units of documents, counted by language; `count_units` makes them."""
+
+    def __init__(self, tables: Mapping[UnitKind, pa.Table], languages: Iterable[str]) -> None:
+        self._tables = tables
+        self.languages = sorted(languages)
+
+    def evaluation(
+        self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
+    ) -> pa.Table:
+        """Rows of language, category, bucket, opens, unit and count."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        table = self._tables["eval_plain" if plain else "eval"]
+        for name, wanted in (("language", language), ("category", category)):
+            if wanted is not None:
+                values = pa.array([wanted] if isinstance(wanted, str) else wanted, pa.string())
+                table = table.filter(compute.is_in(table.column(name), value_set=values))
+        return table
+
+    def __repr__(self) -> str:
+        return f"UnitCounts({self._tables['eval'].num_rows:,} rows, {', '.join(self.languages)})"
+
+
+def count_units(
+    documents: Mapping[str, Iterable[str]], *, seed: int = 1, buckets: Mapping[str, Sequence[int]] | None = None
+) -> UnitCounts:
+    """Counts the documents of each language, to evaluate tokenizers on.
+
+    A document's bucket is that of a study with this seed, unless `buckets` tells one for each document.
+
+    >>> counts = count_units({"sv": ["Hej, världen!"], "da": ["Hej, verden!"]})
+    >>> counts.languages
+    ['da', 'sv']
+    >>> counts.evaluation(["sv"], plain=True).column("unit").to_pylist()
+    [' världen', 'Hej']
+    """
+    sampler = Sampler(seed=seed, train=Fraction(0), evaluation=Fraction(0), weights={"": Fraction(1)})
+    parts: dict[UnitKind, list[Any]] = {"eval": [], "eval_plain": []}
+    for language in sorted(documents):
+        if isinstance(documents[language], (str, bytes)):
+            raise InputError(f'the documents of "{language}" are one string; for a single document write [text]')
+        counter = DocumentCounter()
+        texts = iter(documents[language])
+        done = 0
+        while batch := [text.encode("utf-8", "surrogatepass") for text in islice(texts, _BATCH_DOCUMENTS)]:
+            if buckets is None:
+                places = [sampler.place(text, "").bucket for text in batch]
+            else:
+                places = list(buckets[language][done : done + len(batch)])
+            counter.add_evaluation(batch, places)
+            done += len(batch)
+        tables = counter.take()
+        for kind in parts:
+            parts[kind].append(_with_names(tables[kind], language))
+    return UnitCounts({kind: _together(tables) for kind, tables in parts.items()}, documents)
+
+
+def _with_names(table: pa.Table, language: str) -> pa.Table:
+    import pyarrow as pa
+
+    names = {"language": language, "category": ""}
+    columns = {name: pa.repeat(pa.scalar(value, pa.string()), table.num_rows) for name, value in names.items()}
+    return pa.table({**columns, **{name: table.column(name) for name in table.column_names}})
+
+
+def _together(tables: list[pa.Table]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.concat_tables(tables or [_with_names(DocumentCounter().take()["eval"], "")])
+
+
+@dataclass(frozen=True, slots=True)
+class WordTypes:
+    """The distinct words of a group; `only_in` is the bucket of a word that occurs in one alone, else `BUCKETS`."""
+
+    words: pa.Array[Any]
+    only_in: Array
+
+
+class GroupedUnits:
+    """The units of one table by group, a language or a subset, as the core takes them.
+
+    >>> units = GroupedUnits(count_units({"sv": ["ett två", "två"], "da": ["en"]}), "eval", ["da", "sv"])
+    >>> units.text[:, :, 0].sum(axis=1).tolist()
+    [1, 3]
+    >>> units.word_types(1).words.to_pylist()
+    [' två']
+    """
+
+    def __init__(
+        self,
+        counts: UnitSource,
+        kind: UnitKind,
+        languages: Sequence[str],
+        *,
+        by: GroupBy = "language",
+        groups: Sequence[str] | None = None,
+    ) -> None:
+        """`groups` are those to have, in this order; otherwise all that are found, sorted."""
+        table = _checked(counts.evaluation(list(languages), plain=kind == "eval_plain"), counts)
+        names = _group_names(table, by)
+        found = sorted(map(str, names.unique().to_pylist()))
+        self.groups: list[str] = list(languages) if by == "language" else list(groups if groups is not None else found)
+        self._columns = {name: table.column(name) for name in ("bucket", "opens", "unit", "count")}
+        self._stretches = _stretches(names, table.column("bucket"), self.groups)
+        self._by_bucket: dict[int, _core.UnitSet] = {}
+        self._types: dict[int, WordTypes] = {}
+
+    @cached_property
+    def units(self) -> _core.UnitSet:
+        """All units, in the order of the groups."""
+        units = _core.UnitSet(len(self.groups))
+        for stretch in self._stretches:
+            self._add(units, stretch.group, stretch)
+        return units
+
+    @cached_property
+    def text(self) -> Array:
+        """Words, characters and bytes of each group and bucket."""
+        return np.frombuffer(self.units.text_totals(), np.int64).reshape(len(self.groups), BUCKETS, 3)
+
+    def by_bucket(self, group: int) -> _core.UnitSet:
+        """The units of one group, each bucket as a group of its own; for what does not add up over buckets."""
+        if group not in self._by_bucket:
+            units = _core.UnitSet(BUCKETS)
+            for stretch in self._of(group):
+                self._add(units, stretch.bucket, stretch)
+            self._by_bucket[group] = units
+        return self._by_bucket[group]
+
+    def word_types(self, group: int) -> WordTypes:
+        """The distinct words of a group, each with one space before it."""
+        if group not in self._types:
+            self._types[group] = self._find_types(group)
+        return self._types[group]
+
+    def _find_types(self, group: int) -> WordTypes:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        parts, buckets = [], []
+        for stretch in self._of(group):
+            opens = self._columns["opens"].slice(stretch.start, stretch.length)
+            units = self._columns["unit"].slice(stretch.start, stretch.length)
+            units = units.filter(compute.invert(opens))
+            units = units.filter(compute.match_substring_regex(units, _ONE_WORD))
+            parts += units.chunks
+            buckets.append(np.full(len(units), stretch.bucket))
+        found = pa.chunked_array(parts, pa.large_string()).combine_chunks().dictionary_encode()
+        codes = found.indices.to_numpy()
+        where = np.concatenate(buckets) if buckets else np.empty(0, int)
+        first = np.full(len(found.dictionary), BUCKETS)
+        last = np.full(len(found.dictionary), -1)
+        np.minimum.at(first, codes, where)
+        np.maximum.at(last, codes, where)
+        return WordTypes(found.dictionary, np.where(first == last, first, BUCKETS))
+
+    def _of(self, group: int) -> list[_Stretch]:
+        return [stretch for stretch in self._stretches if stretch.group == group]
+
+    def _add(self, units: _core.UnitSet, group: int, stretch: _Stretch) -> None:
+        import pyarrow as pa
+
+        rows = pa.table({name: column.slice(stretch.start, stretch.length) for name, column in self._columns.items()})
+        for batch in rows.to_batches():
+            units.add_columns(group, batch["bucket"], batch["opens"].cast(pa.uint8()), batch["unit"], batch["count"])
+
+
+# One space and then a word, as the core sees words: without what Python's str.split() splits at.
+_ONE_WORD = (
+    "^ [^\\x{09}-\\x{0D}\\x{1C}-\\x{20}\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}"
+    "\\x{205F}\\x{3000}]+$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Rows one after the other that are of one group and bucket."""
+
+    group: int
+    bucket: int
+    start: int
+    length: int
+
+
+def _stretches(names: Any, buckets: Any, groups: list[str]) -> list[_Stretch]:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    codes = compute.index_in(names, value_set=pa.array(groups, names.type)).to_numpy(zero_copy_only=False)
+    cells = codes * BUCKETS + buckets.to_numpy()
+    starts = np.flatnonzero(np.r_[True, cells[1:] != cells[:-1]]) if len(cells) else np.empty(0, int)
+    lengths = np.diff(np.r_[starts, len(cells)])
+    return [
+        _Stretch(*divmod(int(cells[start]), BUCKETS), int(start), int(length))
+        for start, length in zip(starts, lengths, strict=True)
+    ]
+
+
+def _checked(table: pa.Table, counts: object) -> pa.Table:
+    import pyarrow as pa
+
+    missing = [name for name in _COLUMNS if name not in table.column_names]
+    if missing:
+        raise InputError(
+            f"{counts!r} has no column {', '.join(missing)} in its evaluation table, so it was not made by this"
+            " version; count again with piecework count"
+        )
+    types = {"bucket": pa.uint8(), "opens": pa.bool_(), "unit": pa.large_string(), "count": pa.uint64()}
+    table = table.select(list(_COLUMNS))
+    for name, type_ in types.items():
+        if table.schema.field(name).type != type_:
+            table = table.set_column(_COLUMNS.index(name), name, table.column(name).cast(type_))
+    if len(table) and table.column("bucket").to_numpy().max() >= BUCKETS:
+        raise InputError(f"{counts!r} has other buckets than 0 to {BUCKETS - 1}; count again with piecework count")
+    return table
+
+
+def _group_names(table: pa.Table, by: GroupBy) -> Any:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    languages: Any = table.column("language").cast(pa.string())
+    if by == "language":
+        return languages.combine_chunks()
+    categories: Any = table.column("category").cast(pa.string())
+    subsets = compute.binary_join_element_wise(categories, languages, "_")
+    return compute.if_else(compute.equal(categories, pa.scalar("")), languages, subsets).combine_chunks()

@@ -1,0 +1,139 @@
+"""What a vocabulary consists of, and what of it is ever used: groups, lengths, pieces out of reach, pieces unused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from piecework.evaluation.evaluate import Evaluation
+from piecework.evaluation.metrics import Array, divide
+from piecework.evaluation.reachable import reachable_pieces
+from piecework.evaluation.tables import Table
+from piecework.tokenizer.pieces import SPACE, Piece
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["VocabularyAnalysis", "analyse_vocabulary"]
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyAnalysis:
+    """Tables about one vocabulary."""
+
+    groups: Table
+    """The paper's table: group, pieces, the id ranges, some examples."""
+    lengths: Table
+    """How many pieces have each length in characters, with ▁ counted and without; by kind, as a byte piece such as
+    <0x0A> and a symbol such as <|python|> are not text of that length."""
+    unreachable: Table
+    """Pieces that no text brings forth, with the reason; those that are not meant to come from text are left out."""
+    unused: Table | None
+    """Pieces that never occur in the evaluation text, though a text could have them; none without an evaluation."""
+    use: Table | None
+    """By language, how much of the vocabulary it uses; none without an evaluation."""
+
+
+def analyse_vocabulary(
+    tokenizer: Tokenizer, evaluation: Evaluation | None = None, name: str | None = None
+) -> VocabularyAnalysis:
+    """Analyses a vocabulary; with an evaluation in which the tokenizer is called `name`, also its use.
+
+    >>> import piecework as pw
+    >>> tokenizer = pw.train(pw.count_words(["ett ett tre"]), pw.Recipe(vocab_size=11))
+    >>> [(row["group"], row["pieces"], row["ids"]) for row in analyse_vocabulary(tokenizer).groups.rows()]
+    [('special', 3, '0-2'), ('regular', 4, '3-6'), ('character', 4, '7-10')]
+    """
+    reachable = reachable_pieces(tokenizer)
+    unused = use = None
+    if evaluation is not None:
+        frequencies = evaluation.frequency_array(name or next(iter(evaluation.tokenizers)))
+        unused = _unused(tokenizer, reachable, frequencies)
+        use = _use(evaluation, frequencies)
+    return VocabularyAnalysis(_groups(tokenizer), _lengths(tokenizer), _unreachable(tokenizer, reachable), unused, use)
+
+
+def _groups(tokenizer: Tokenizer) -> Table:
+    rows = (
+        (
+            group.name,
+            group.count,
+            group.count / tokenizer.vocab_size,
+            ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in group.ranges),
+            len(group.ranges) == 1,
+            "  ".join(group.examples),
+        )
+        for group in tokenizer.groups()
+    )
+    return Table.of(["group", "pieces", "share", "ids", "contiguous", "examples"], rows, title="Vocabulary groups")
+
+
+def _lengths(tokenizer: Tokenizer) -> Table:
+    counted: Counter[tuple[str, int]] = Counter()
+    bare: Counter[tuple[str, int]] = Counter()
+    for piece in tokenizer.pieces:
+        kind = "text" if piece.type == "normal" else piece.group
+        counted[kind, len(piece.text)] += 1
+        bare[kind, len(piece.text.replace(SPACE, ""))] += 1
+    keys = sorted(counted.keys() | bare.keys(), key=lambda key: (key[0] != "text", key))
+    rows = ((kind, length, counted[kind, length], bare[kind, length]) for kind, length in keys)
+    names = ["kind", "characters", "pieces_with_space_counted", "pieces_without_space_counted"]
+    return Table.of(names, rows, title="Lengths of pieces (▁ counted, and not)")
+
+
+def _unreachable(tokenizer: Tokenizer, reachable: Array) -> Table:
+    pieces = [tokenizer.pieces[i] for i in np.flatnonzero(~reachable)]
+    ids = {piece.text: piece.id for piece in tokenizer.pieces}
+    rows = [
+        (piece.id, piece.text, piece.group, _reason(piece, ids))
+        for piece in pieces
+        if piece.type in ("normal", "user_defined", "byte")
+    ]
+    return Table.of(["id", "piece", "group", "reason"], rows, title="Pieces that no text brings forth")
+
+
+def _reason(piece: Piece, ids: dict[str, int]) -> str:
+    if piece.type == "byte":
+        value = int(piece.text[3:5], 16)
+        if value in (0xC0, 0xC1) or value > 0xF4:
+            return "UTF-8 has no such byte"
+        return "every character with this byte is a piece"
+    if piece.type == "user_defined":
+        return "another symbol takes its place"
+    if len(piece.text) > 1 and not any(
+        piece.text[:i] in ids and piece.text[i:] in ids for i in range(1, len(piece.text))
+    ):
+        return "no two pieces make it up"
+    return "its characters merge in another way"
+
+
+def _unused(tokenizer: Tokenizer, reachable: Array, frequencies: Array) -> Table:
+    unused = np.flatnonzero(reachable & (frequencies.sum(axis=0) == 0))
+    rows = ((int(i), tokenizer.pieces[i].text, tokenizer.pieces[i].group) for i in unused)
+    return Table.of(["id", "piece", "group"], rows, title="Pieces that never occur in the evaluation text")
+
+
+def _use(evaluation: Evaluation, frequencies: Array) -> Table:
+    """Pieces used by each language, and by it alone.
+
+    `share_of_use`: each piece that occurs counts as 1, divided among the languages by how often it occurs in each per
+    token of that language, so that a language with more text does not look larger. The shares add up to 1.
+    """
+    occurs = frequencies > 0
+    languages_of_piece = occurs.sum(axis=0)
+    rates = np.nan_to_num(divide(frequencies, frequencies.sum(axis=1, keepdims=True)))
+    parts = np.nan_to_num(divide(rates, np.broadcast_to(rates.sum(axis=0), rates.shape)))
+    used_by_any = int((languages_of_piece > 0).sum())
+    rows = (
+        (
+            group,
+            int(frequencies[number].sum()),
+            int(occurs[number].sum()),
+            int(occurs[number].sum()) / frequencies.shape[1],
+            int((occurs[number] & (languages_of_piece == 1)).sum()),
+            float(parts[number].sum()) / used_by_any if used_by_any else None,
+        )
+        for number, group in enumerate(evaluation.groups)
+    )
+    names = [evaluation.by, "tokens", "pieces_used", "share_used", "pieces_only_here", "share_of_use"]
+    return Table.of(names, rows, title="Use of the vocabulary")

@@ -1,0 +1,132 @@
+"""`piecework init`: a study file that validates, whatever the folder looks like."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.command import Run
+from piecework.corpus.subsets import find_subsets
+from piecework.study import Study
+
+
+def write(folder: Path, *names: str, record: str = '{"text": "hej"}\n') -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(record)
+
+
+def test_a_study_that_validates(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "data/books_sv.jsonl", "data/law_is.jsonl", record='{"id": "1", "content": "hej"}\n')
+    write(tmp_path, "data/src/a.py", "data/cover.png")
+    done = run("init", "data")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    for expected in (
+        "found 3 files, 76 bytes, in data",
+        '  {category}_{language}.jsonl  2 files, is, sv: books, law, text in "content"',
+        "  src/**/*.py  1 file, code: python, a document a file",
+        "  left out: 1 .png",
+        "wrote study.toml",
+    ):
+        assert expected in done.stderr
+    assert done.stderr.splitlines()[-1] == "next: piecework validate study.toml"
+    study = Study.load(tmp_path / "study.toml")
+    assert study.name == "data"
+    assert study.corpus.path == ("data/{category}_{language}.jsonl",)
+    assert study.corpus.text == "content"
+    assert [subset.name for subset in find_subsets(study)] == ["python_code", "law_is", "books_sv"]
+    assert run("validate", "study.toml").returncode == 0
+
+
+def test_the_examples_in_the_comments_are_right(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "books_sv.jsonl", "law_is.jsonl")
+    assert run("init").returncode == 0
+    text = (tmp_path / "study.toml").read_text()
+    for key in ("language", "category", "subset"):
+        text = text.replace(f"# {key} = ", f"{key} = ")
+    (tmp_path / "study.toml").write_text(text)
+    weights = {subset.name: float(subset.weight) for subset in find_subsets(Study.load(tmp_path / "study.toml"))}
+    assert weights == {"books_sv": pytest.approx(3 * 0.5 * 0.7), "law_is": 1}
+
+
+def test_paths_start_at_the_study_file(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "my [data]/sv.txt")
+    assert run("init", "my [data]", "--out", "studies/a.toml").returncode == 0
+    study = Study.load(tmp_path / "studies/a.toml")
+    assert study.corpus.path == ("../my [[]data]/{language}.txt",)
+    assert study.corpus.documents == "line"
+    assert find_subsets(study)[0].files[0].size_bytes == 16
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["books_sv.jsonl", "law_sv.txt", "is/wiki.txt"],
+        ["books_sv.txt", "my_notes.txt", "wiki.txt"],
+        ["sv/1.txt", "da/2.txt", "sv/deep/3.txt", "x.jsonl"],
+        ["a/b/c/d/e.txt"],
+        ["we\"ird'_sv.jsonl", "a b_is.jsonl", "å_da.jsonl"],
+        ["books_sv.jsonl", "sv_books.jsonl"],
+        ["code.py", "more.sql"],
+        ["notes.md"],
+    ],
+)
+def test_any_folder(run: Run, tmp_path: Path, names: list[str]) -> None:
+    write(tmp_path / "data", *names)
+    done = run("init", "data")
+    assert done.returncode == 0, done.stderr
+    assert "needs your hand" not in done.stderr
+    found = find_subsets(Study.load(tmp_path / "study.toml"))
+    assert sum(len(subset.files) for subset in found) == len(names)
+
+
+def test_files_of_different_kinds(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "books_sv.jsonl", "law_sv.jsonl")
+    write(tmp_path, "wiki_is.ndjson", record='{"body": "halló"}')
+    write(tmp_path, "news_da.txt")
+    assert run("init").returncode == 0
+    found = {subset.name: subset for subset in find_subsets(Study.load(tmp_path / "study.toml"))}
+    assert {name: subset.text_field for name, subset in found.items()} == {
+        "books_sv": "text",
+        "law_sv": "text",
+        "wiki_is": "body",
+        "news_da": "text",
+    }
+    assert found["news_da"].documents == "line"
+
+
+def test_a_language_that_no_name_tells(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "wiki.jsonl")
+    done = run("init")
+    assert 'replace "und" in study.toml' in done.stderr
+    assert run("validate", "study.toml", "-q").returncode == 0
+
+
+def test_nothing_is_overwritten(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "law_sv.jsonl")
+    (tmp_path / "study.toml").write_text("mine")
+    done = run("init")
+    assert done.returncode == 1
+    assert "study.toml exists already; pass --force" in done.stderr
+    assert (tmp_path / "study.toml").read_text() == "mine"
+    assert run("init", "--force", "-q").stderr == ""
+    assert Study.load(tmp_path / "study.toml")
+
+
+def test_no_text(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "data/a.png", "data/b.json")
+    done = run("init", "data")
+    assert done.returncode == 1
+    assert "no text found" in done.stderr
+    assert "left out: 1 .json, 1 .png" in done.stderr or "left out: 1 .png, 1 .json" in done.stderr
+    assert run("init", "no-such").returncode == 1
+    assert not (tmp_path / "study.toml").exists()
+
+
+def test_the_development_corpus(run: Run, shared: Path, tmp_path: Path) -> None:
+    assert run("init", shared / "corpus").returncode == 0
+    done = run("validate", "study.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    assert {subset["language"] for subset in json.loads(done.stdout)["subsets"]} == {"da", "en", "is", "no", "sv"}
+    assert 'train = "90%"' in (tmp_path / "study.toml").read_text()
