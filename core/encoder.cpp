@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <exception>
-#include <thread>
 #include <unordered_set>
 #include <utility>
 
 #include "hash.hpp"
+#include "threads.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -257,8 +256,10 @@ std::vector<Encoder::Batch> Encoder::encode_batch(const std::vector<std::string_
     }
   }
   std::vector<Batch> batches(starts.size() - 1);
+  if (batches.empty()) return batches;
   std::atomic<size_t> next{0};
-  auto work = [&] {
+  const size_t workers = std::min<size_t>(std::max(threads, 1U), batches.size());
+  run_on_threads(workers, [&](size_t) {
     ScratchLease scratch(*this);
     for (size_t group; (group = next.fetch_add(1)) < batches.size();) {
       Batch& batch = batches[group];
@@ -267,27 +268,7 @@ std::vector<Encoder::Batch> Encoder::encode_batch(const std::vector<std::string_
         batch.ends.push_back(batch.ids.size());
       }
     }
-  };
-  const size_t workers = std::min<size_t>(std::max(threads, 1U), batches.size());
-  if (workers <= 1) {
-    work();
-    return batches;
-  }
-  std::vector<std::exception_ptr> failures(workers);
-  std::vector<std::thread> pool;
-  for (size_t t = 0; t < workers; ++t) {
-    pool.emplace_back([&, t] {
-      try {
-        work();
-      } catch (...) {
-        failures[t] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : pool) thread.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  });
   return batches;
 }
 

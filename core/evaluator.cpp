@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <thread>
 
+#include "threads.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -296,26 +295,7 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const Evaluati
   const size_t threads = std::clamp<size_t>(rows.size() / kRows, 1, std::max(request.threads, 1U));
   std::vector<std::unique_ptr<Worker>> workers;
   for (size_t t = 0; t < threads; ++t) workers.push_back(std::make_unique<Worker>(encoder, units, request));
-  std::vector<std::exception_ptr> failures(threads);
-  std::vector<std::thread> pool;
-  for (size_t t = 1; t < threads; ++t) {
-    pool.emplace_back([&, t] {
-      try {
-        work(*workers[t]);
-      } catch (...) {
-        failures[t] = std::current_exception();
-      }
-    });
-  }
-  try {
-    work(*workers[0]);
-  } catch (...) {
-    failures[0] = std::current_exception();
-  }
-  for (std::thread& thread : pool) thread.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  run_on_threads(threads, [&](size_t t) { work(*workers[t]); });
   Evaluation result = std::move(workers[0]->result);
   for (size_t t = 1; t < threads; ++t) add_up(result, workers[t]->result);
   if (!request.merges.empty()) {

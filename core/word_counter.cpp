@@ -1,10 +1,9 @@
 #include "word_counter.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <exception>
-#include <thread>
 #include <utility>
 
 #if defined(__GLIBC__)
@@ -12,6 +11,7 @@
 #endif
 
 #include "byte_scan.hpp"
+#include "threads.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -170,6 +170,7 @@ void WordCounter::add(const std::vector<std::string_view>& documents, bool known
     }
     spans.push_back(rest);
   }
+  if (spans.empty()) return;
   std::vector<size_t> starts{0};  // of the groups of spans that a thread takes at a time
   size_t group_bytes = 0;
   for (size_t i = 0; i < spans.size(); ++i) {
@@ -187,25 +188,7 @@ void WordCounter::add(const std::vector<std::string_view>& documents, bool known
       }
     }
   };
-  if (lanes_.size() == 1 || starts.size() == 2) {
-    work(lanes_[0]);
-  } else {
-    std::vector<std::thread> threads;
-    std::vector<std::exception_ptr> failures(lanes_.size());
-    for (size_t t = 0; t < lanes_.size(); ++t) {
-      threads.emplace_back([&, t] {
-        try {
-          work(lanes_[t]);
-        } catch (...) {
-          failures[t] = std::current_exception();
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    for (const std::exception_ptr& failure : failures) {
-      if (failure) std::rethrow_exception(failure);
-    }
-  }
+  run_on_threads(std::min(lanes_.size(), starts.size() - 1), [&](size_t t) { work(lanes_[t]); });
   for (Lane& lane : lanes_) {
     statistics_ += lane.statistics;
     lane.statistics = {};

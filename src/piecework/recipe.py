@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -13,7 +14,11 @@ from piecework.terms import PieceType, RunOrder
 
 __all__ = ["CODE_TOKENS", "Recipe"]
 
+_BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+
 CODE_TOKENS = ("<|javascript|>", "<|python|>", "<|sql|>", "<|shell|>")
+
+_INT32 = (1 << 31) - 1
 
 # Not SentencePiece's: they change what is made of its result, and are not written into the model.
 _OURS = {"whitespace_runs", "minimum_frequency"}
@@ -34,7 +39,7 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    vocab_size: int = Field(8000, ge=1)
+    vocab_size: int = Field(8000, ge=1, le=_INT32)
     character_coverage: float = Field(0.9995, ge=0.98, le=1.0)
     max_sentencepiece_length: int = Field(16, ge=1, le=512)
     split_by_unicode_script: bool = True
@@ -46,10 +51,10 @@ class Recipe(BaseModel):
     user_defined_symbols: tuple[str, ...] = Field((), strict=False)
     required_chars: str = ""
     hard_vocab_limit: bool = True
-    unk_id: int = Field(0, ge=0)
-    bos_id: int = 1
-    eos_id: int = 2
-    pad_id: int = -1
+    unk_id: int = Field(0, ge=0, le=_INT32)
+    bos_id: int = Field(1, ge=-_INT32, le=_INT32)
+    eos_id: int = Field(2, ge=-_INT32, le=_INT32)
+    pad_id: int = Field(-1, ge=-_INT32, le=_INT32)
     unk_piece: str = Field("<unk>", min_length=1)
     bos_piece: str = Field("<s>", min_length=1)
     eos_piece: str = Field("</s>", min_length=1)
@@ -96,36 +101,42 @@ class Recipe(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if problems := [*self._special_piece_problems(), *self._symbol_problems()]:
+            raise ValueError("\n".join(problems))
+        return self
+
+    def _special_piece_problems(self) -> Iterator[str]:
         meta: dict[int, str] = {}
         for name in ("unk", "bos", "eos", "pad"):
             number, piece = getattr(self, f"{name}_id"), getattr(self, f"{name}_piece")
             if number < 0:
                 continue
             if number in meta:
-                raise ValueError(f"{name}_id = {number} is the id of {meta[number]!r} already")
+                yield f"{name}_id = {number} is the id of {meta[number]!r} already"
             if piece in meta.values():
-                raise ValueError(f"{name}_piece = {piece!r} is another special piece already")
+                yield f"{name}_piece = {piece!r} is another special piece already"
             if number >= self.vocab_size:
-                raise ValueError(f"{name}_id = {number} lies outside a vocabulary of {self.vocab_size}")
-            meta[number] = piece
+                yield f"{name}_id = {number} lies outside a vocabulary of {self.vocab_size}"
+            meta.setdefault(number, piece)
+
+    def _symbol_problems(self) -> Iterator[str]:
         symbols = (*self.control_symbols, *self.user_defined_symbols)
-        for symbol in symbols:
+        for symbol, times in Counter(symbols).items():
             if not symbol:
-                raise ValueError("a symbol is empty")
-            if symbols.count(symbol) > 1:
-                raise ValueError(f"symbol {symbol!r} is given twice")
+                yield "a symbol is empty"
+            if times > 1:
+                yield f"symbol {symbol!r} is given twice"
             if symbol == self.unk_piece:
-                raise ValueError(f"symbol {symbol!r} is the unknown piece")
+                yield f"symbol {symbol!r} is the unknown piece"
             if "\0" in symbol:
-                raise ValueError(f"symbol {symbol!r} contains NUL, which a model cannot hold")
+                yield f"symbol {symbol!r} contains NUL, which a model cannot hold"
             if "▁" in symbol[1:]:
-                raise ValueError(
+                yield (
                     f"symbol {symbol!r} has ▁ after its start: it would match across words, and training sees words"
                     " one at a time"
                 )
-            if self.byte_fallback and _is_byte_piece(symbol):
-                raise ValueError(f"symbol {symbol!r} is a byte piece already (byte_fallback = true)")
-        return self
+            if self.byte_fallback and symbol in _BYTE_PIECES:
+                yield f"symbol {symbol!r} is a byte piece already (byte_fallback = true)"
 
     def meta_pieces(self) -> dict[int, tuple[str, PieceType]]:
         """Special pieces, symbols and bytes by id, with their types, placed as SentencePiece places them.
@@ -141,7 +152,7 @@ class Recipe(BaseModel):
         symbols: list[tuple[str, PieceType]] = [(symbol, "control") for symbol in self.control_symbols]
         symbols += [(symbol, "user_defined") for symbol in self.user_defined_symbols]
         if self.byte_fallback:
-            symbols += [(f"<0x{byte:02X}>", "byte") for byte in range(256)]
+            symbols += [(piece, "byte") for piece in _BYTE_PIECES]
         free = 0
         for symbol, kind in symbols:
             if symbol in ids:
@@ -165,10 +176,6 @@ class Recipe(BaseModel):
             "remove_extra_whitespaces": self.remove_extra_whitespaces,
             **{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()},
         }
-
-
-def _is_byte_piece(symbol: str) -> bool:
-    return len(symbol) == 6 and symbol in {f"<0x{byte:02X}>" for byte in range(256)}
 
 
 def _explain(error: ValidationError) -> str:

@@ -131,7 +131,7 @@ def test_same_files_whatever_the_layout(
 
 def test_a_memory_limit_that_forces_spilling(tmp_path: Path) -> None:
     """Words by the hundred thousand, none like another, in the least memory that there can be."""
-    words = [f"{number * 2654435761 % 2**32:x}" for number in range(1_100_000)]
+    words = [f"{number * 2654435761 % 2**32:x}" * 8 for number in range(500_000)]
     write(tmp_path / "a_x-0.jsonl", [" ".join(words[start : start + 50]) for start in range(0, len(words), 50)])
     study = make_study(tmp_path, sampling={"train": "70%", "eval": "30%"})
     partial_tables = {}

@@ -407,7 +407,6 @@ def test_load_what_another_tool_wrote(layout: pa.DataType, tmp_path: Path) -> No
         ({"word": [["a"]], "count": [1]}, "text"),
         ({"word": ["a", "a"], "count": pa.array([2**63, 2**63], pa.uint64())}, "64 bits"),
     ],
-    ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
 def test_load_what_is_no_table_of_words(columns: dict[str, Any], problem: str, tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), tmp_path / "bad.parquet")

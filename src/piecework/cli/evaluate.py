@@ -82,7 +82,7 @@ def command(
       piecework evaluate out/first out/second --data "eval/*_sv.jsonl" --language sv
       piecework evaluate out/nordic --counts out/nordic --sizes 10000,20000,40000 --csv > sizes.csv
     """
-    from piecework.cli.train import available_cores
+    from piecework.counting.machine import available_cores
     from piecework.evaluation.evaluate import evaluate
 
     if (counts is None) == (not data):
@@ -198,7 +198,8 @@ def language_of(file: "InputFile") -> str:
     """The language that a file's name tells, as in `books_sv.jsonl.zst`, `sv.txt` or `sv/books.txt`; else "text".
 
     >>> from piecework.corpus.inputs import InputFile
-    >>> [language_of(InputFile(Path(name), "text", None, 0)) for name in ("law_sv.jsonl.zst", "da/a.txt", "x.py", "x.txt")]
+    >>> names = ("law_sv.jsonl.zst", "da/a.txt", "x.py", "x.txt")
+    >>> [language_of(InputFile(Path(name), "text", None, 0)) for name in names]
     ['sv', 'da', 'code', 'text']
     """
     import re

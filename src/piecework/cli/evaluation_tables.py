@@ -37,11 +37,12 @@ def show(evaluation: "Evaluation", parallel: "Table | None" = None) -> None:
                 continue
             columns = {(name,): name for name in evaluation.tokenizers}
             table = _table(evaluation, metric, rows, columns, ("tokenizer",))
-            parts += [_heading(metric), Padding(table, (0, 0, 1, 2), expand=False)]
+            parts += [_heading(metric), Padding(table, (0, 0, 0, 2), expand=False), ""]
     parts += _sizes(evaluation)
     if parallel is not None:
         parts += _parallel(parallel)
-    notes.append("* the best of the row   ± the half of the 95 % interval that reaches further")
+    compared = len(evaluation.tokenizers) > 1 or len(evaluation.sizes)
+    notes.append(f"{'* the best of the row   ' if compared else ''}± how far the 95 % interval reaches")
     console.print(Group(*parts, *(Text(note, style="dim") for note in notes)))
 
 
@@ -66,9 +67,11 @@ def _one_tokenizer(evaluation: "Evaluation") -> "list[RenderableType]":
     with_intervals = len(evaluation.groups) <= COLUMNS_WITH_INTERVALS
     for metric in evaluation.metric_list:
         rows = evaluation.metrics.where(metric=metric.name).rows()
-        table.add_row(metric.title, *(_figure(row, with_intervals) for row in rows))
+        decimals = _decimals(rows)
+        figures = (_figure(row, decimals=decimals, with_interval=with_intervals) for row in rows)
+        table.add_row(metric.title, *figures)
     title = Text.assemble((name, "bold"), f"  {tokenizer.vocab_size:,} pieces")
-    return [title, Padding(table, (0, 0, 1, 2), expand=False)]
+    return [title, Padding(table, (0, 0, 0, 2), expand=False), ""]
 
 
 def _table(
@@ -88,15 +91,14 @@ def _table(
     for title in columns.values():
         table.add_column(title, justify="right", no_wrap=True)
     with_intervals = len(columns) <= COLUMNS_WITH_INTERVALS
+    decimals = _decimals(found.values())
     for group in evaluation.groups:
-        figures = [found[(group, *column)] for column in columns]
-        best = metric.best([figure["value"] for figure in figures])
-        cells = [
-            Text(f"{_figure(figure, with_intervals)} *", style="bold green")
-            if number in best
-            else Text(f"{_figure(figure, with_intervals)}  ")
-            for number, figure in enumerate(figures)
-        ]
+        rows_of_group = [found[(group, *column)] for column in columns]
+        best = metric.best([row["value"] for row in rows_of_group])
+        cells = []
+        for number, row in enumerate(rows_of_group):
+            text = _figure(row, decimals=decimals, with_interval=with_intervals)
+            cells.append(Text(f"{text} *", style="bold green") if number in best else Text(f"{text}  "))
         table.add_row(group, *cells)
     return table
 
@@ -114,7 +116,7 @@ def _sizes(evaluation: "Evaluation") -> "list[RenderableType]":
                 chosen = [row for row in of_tokenizer if row["metric"] == metric.name]
                 table = _table(evaluation, metric, chosen, {(size,): f"{size:,}" for size in sizes}, ("vocab_size",))
                 heading = _heading(metric, of=f" of {name} by vocabulary size")
-                parts += [heading, Padding(table, (0, 0, 1, 2), expand=False)]
+                parts += [heading, Padding(table, (0, 0, 0, 2), expand=False), ""]
     return parts
 
 
@@ -128,39 +130,40 @@ def _parallel(parallel: "Table") -> "list[RenderableType]":
     table.add_column("", no_wrap=True)
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
-    labels = {
-        "premium": lambda row: f"premium of {row['language']}",
-        "worst_premium": lambda _row: "worst premium",
-        "gini": lambda _row: "Gini coefficient",
-    }
+    labels = {"premium": "premium of {}", "worst_premium": "worst premium", "gini": "Gini coefficient"}
     by_label: dict[str, list[Row]] = {}
     for row in parallel.rows():
-        by_label.setdefault(labels[row["metric"]](row), []).append(row)
+        by_label.setdefault(labels[row["metric"]].format(row["language"]), []).append(row)
     for label, rows in by_label.items():
-        best = min(row["value"] for row in rows)
-        marks = ["*" if len(rows) > 1 and row["value"] == best else " " for row in rows]
-        cells = [
-            f"{_figure(row, len(names) <= COLUMNS_WITH_INTERVALS)} {mark}"
-            for row, mark in zip(rows, marks, strict=True)
-        ]
+        best = min((row["value"] for row in rows if row["value"] is not None), default=None)
+        decimals = _decimals(rows)
+        cells = []
+        for row in rows:
+            text = _figure(row, decimals=decimals, with_interval=len(names) <= COLUMNS_WITH_INTERVALS)
+            cells.append(f"{text} {'*' if len(rows) > 1 and row['value'] == best else ' '}")
         table.add_row(label, *cells)
-    return [Text(parallel.title, style="bold"), Padding(table, (0, 0, 1, 2), expand=False)]
+    return [Text(parallel.title, style="bold"), Padding(table, (0, 0, 0, 2), expand=False), ""]
 
 
-def _figure(row: Row, with_interval: bool) -> str:
-    """A value to four digits, and how far its interval reaches.
-
-    >>> _figure({"value": 1.52341, "low": 1.5, "high": 1.535}, True)
-    '1.523 ±0.023'
-    >>> _figure({"value": 0.0, "low": None, "high": None}, True), _figure({"value": None, "low": None}, True)
-    ('0', '–')
-    """
+def _decimals(rows: Iterable[Row]) -> int:
+    """So many that the largest value has four digits: one number for all, so that they stand below each other."""
     from math import floor, log10
 
+    largest = max((abs(row["value"] or 0) for row in rows), default=0)
+    return min(max(3 - floor(log10(largest)), 0), 6) if largest else 0
+
+
+def _figure(row: Row, *, decimals: int, with_interval: bool) -> str:
+    """A value, and how far its interval reaches.
+
+    >>> _figure({"value": 1.52341, "low": 1.5, "high": 1.535}, decimals=3, with_interval=True)
+    '1.523 ±0.023'
+    >>> _figure({"value": None, "low": None}, decimals=3, with_interval=True)
+    '–'
+    """
     value = row["value"]
-    if not value:
-        return "–" if value is None else "0"
-    decimals = min(max(3 - floor(log10(abs(value))), 0), 6)
+    if value is None:
+        return "–"
     if not with_interval or row["low"] is None:
         return f"{value:.{decimals}f}"
     reach = max(value - row["low"], row["high"] - value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
 
 
 def _heaps(growth: float) -> float:
-    return growth**HEAPS_EXPONENT
+    return math.pow(growth, HEAPS_EXPONENT)
 
 
 class _Sample:

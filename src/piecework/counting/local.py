@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ from piecework.counting.processes import run_tasks
 from piecework.counting.shards import Shard
 from piecework.counting.store import COUNTS_FILE, Counts, read_description
 from piecework.counting.summary import statistics_of, sum_by_subset, sum_skipped, write_description, write_subsets
-from piecework.counting.worker import ShardJob, count_shard, first_skipped
+from piecework.counting.worker import ShardJob, count_shard, first_skipped, strict_message
 from piecework.errors import InputError
 from piecework.files import prepare_output
 
@@ -223,6 +224,9 @@ def _check_results(shards: Sequence[Shard], results: Mapping[int, ShardResult]) 
 
 
 def _check_strict(description: Mapping[str, Any]) -> None:
+    """The same for counts that are done."""
     for reasons in description["skipped"].values():
-        for reason, of in reasons.items():
-            raise InputError(f"{of['first'][0]}: {reason}; without --strict such records are counted and left out")
+        firsts = ((of["first"][0], reason) for reason, of in reasons.items())
+        # A location ends with the number of the line or row, unless it is the file as a whole.
+        location, reason = min(firsts, key=lambda first: int(re.search(r"\d*$", first[0])[0] or 0))  # type: ignore[index]
+        raise InputError(strict_message(location, reason))

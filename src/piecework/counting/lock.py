@@ -4,10 +4,11 @@ import errno
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from piecework.errors import InputError
+from piecework.files import write_error
 
 __all__ = ["locked"]
 
@@ -25,7 +26,8 @@ def locked(path: Path) -> Iterator[int]:
     descriptor = _acquire(path)
     try:
         os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
+        with suppress(OSError):  # a full disk; the number is only for the message
+            os.write(descriptor, f"{os.getpid()}\n".encode())
         yield descriptor
     finally:
         path.unlink(missing_ok=True)
@@ -37,7 +39,10 @@ def _acquire(path: Path) -> int:
 
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise write_error(path, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The one before may have removed the file between these two calls; then the lock is on nothing.

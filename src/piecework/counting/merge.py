@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from piecework.counting.partial import TABLES
 from piecework.errors import InputError
-from piecework.files import replace_atomically
+from piecework.files import replace_atomically, write_error
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,9 +64,9 @@ def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict
     """Write the tables; by table, how many rows and bytes each has. `report` is told of each partial table done."""
     import duckdb
 
-    job.temporary.mkdir(parents=True, exist_ok=True)
     written = {}
     try:
+        job.temporary.mkdir(parents=True, exist_ok=True)
         settings: dict[str, Any] = {
             "memory_limit": f"{job.memory_bytes}B",
             "threads": job.threads,
@@ -82,6 +82,8 @@ def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict
                 written[table] = {"rows": rows, "size_bytes": path.stat().st_size}
     except duckdb.Error as error:
         raise InputError(f"{job.folder}: {_explain(error)}") from error
+    except OSError as error:
+        raise write_error(job.folder, error) from error
     return written
 
 

@@ -68,7 +68,7 @@ def run_tasks(
 class _Process:
     """A child, and the task that it is at."""
 
-    popen: "subprocess.Popen[bytes]"
+    popen: subprocess.Popen[bytes]
     connection: Connection[Any, Any]
     stderr: IO[bytes]
     index: int | None = None
@@ -106,7 +106,7 @@ class _Pool(Generic[Task, Result]):
     progress: Report
     warn: Callable[[str], None]
     _processes: list[_Process] = field(default_factory=list)
-    _waiting: "deque[int]" = field(default_factory=deque)
+    _waiting: deque[int] = field(default_factory=deque)
     _deaths: Counter[int] = field(default_factory=Counter)
     _failures: dict[int, Exception] = field(default_factory=dict)
 

@@ -29,6 +29,7 @@ LARGEST_SHARD_BYTES = 1_000_000_000
 MOST_SHARDS = 4096
 # Small files are taken together up to this part of a shard: compressed ones hold several times the text.
 GROUPED_PART = 4
+MOST_GROUPED_FILES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def _grouped(subset: Subset, shard_bytes: int) -> Iterator[list[tuple[Slice, int
             continue
         group += parts
         group_bytes += file.size_bytes
-        if group_bytes >= shard_bytes // GROUPED_PART:
+        if group_bytes >= shard_bytes // GROUPED_PART or len(group) >= MOST_GROUPED_FILES:
             yield group
             group, group_bytes = [], 0
     if group:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WordCounter", "WordCounts", "count_words"]
 
+MOST_THREADS = 1024
+
 _BATCH_TEXTS = 4096
 _BATCH_BYTES = 16 << 20
 
@@ -47,12 +49,14 @@ class WordCounts:
         """Counts that are at hand already."""
         import pyarrow as pa
 
+        for word, count in counts.items():
+            if not isinstance(word, str) or not _is_text(word):
+                raise InputError(f"a word must be a str that UTF-8 can hold, not {word!r}")
+            if not isinstance(count, int) or not 0 <= count < 1 << 64:
+                raise InputError(f"the count of {word!r} must be a whole number from 0 to 2**64 - 1, not {count!r}")
         table = _core.WordTable()
-        try:
-            values = pa.array(counts.values(), pa.uint64())
-        except (pa.ArrowInvalid, OverflowError, TypeError) as error:
-            raise InputError(f"a count must be a whole number from 0 to 2**64 - 1 ({error})") from error
-        _add_columns(table, pa.array(counts.keys(), pa.large_string()), values, source="the mapping")
+        words = pa.array(counts.keys(), pa.large_string())
+        _add_columns(table, words, pa.array(counts.values(), pa.uint64()), source="the mapping")
         return cls(table)
 
     @classmethod
@@ -69,7 +73,10 @@ class WordCounts:
     @property
     def total(self) -> int:
         """The sum of all counts."""
-        return self._table.total
+        try:
+            return self._table.total
+        except OverflowError as error:
+            raise InputError("the counts add up to more than 64 bits hold") from error
 
     @property
     def memory_bytes(self) -> int:
@@ -110,15 +117,14 @@ class WordCounts:
             names = file.schema_arrow.names
             if not {"word", "count"} <= set(names):
                 raise InputError(f"{path}: word counts have the columns word and count; here: {', '.join(names)}")
-            for batch in file.iter_batches(columns=["word", "count"]):
-                try:
-                    words, counts = (
-                        batch.column("word").cast(pa.large_string()),
-                        batch.column("count").cast(pa.uint64()),
-                    )
-                except pa.ArrowInvalid as error:
-                    raise InputError(f"{path}: word must be text and count a whole number ({error})") from error
-                _add_columns(table, words, counts, source=str(path))
+            try:
+                for batch in file.iter_batches(columns=["word", "count"]):
+                    words, counts = batch.column("word").cast(pa.large_string()), batch.column("count").cast(pa.uint64())
+                    if words.null_count or counts.null_count:
+                        raise InputError(f"{path}: a word or a count is null")
+                    _add_columns(table, words, counts, source=str(path))
+            except (OSError, pa.ArrowException) as error:
+                raise InputError(f"{path}: word must be text and count a whole number ({error})") from error
         return cls(table)
 
     def __add__(self, other: WordCounts) -> WordCounts:
@@ -136,9 +142,9 @@ class WordCounts:
             raise InputError(f"counts can be scaled by 1 and more, not by {factor}")
         scaled = self._merged([self])
         try:
-            scaled._table.scale(factor)
-        except OverflowError as error:
-            raise InputError(f"scaling by {factor:,}: {error}") from error
+            scaled._table.scale(min(factor, 1 << 64))
+        except (OverflowError, TypeError) as error:  # the latter where the factor alone is too large
+            raise InputError(f"scaling by {factor:,}: a count does not fit in 64 bits") from error
         return scaled
 
     def __eq__(self, other: object) -> bool:
@@ -149,7 +155,10 @@ class WordCounts:
     __hash__ = None  # type: ignore[assignment]  # a table that is compared by what it holds
 
     def __repr__(self) -> str:
-        return f"WordCounts({len(self):,} words, {self.total:,} in all)"
+        try:
+            return f"WordCounts({len(self):,} words, {self.total:,} in all)"
+        except InputError:
+            return f"WordCounts({len(self):,} words, more than 2**64 in all)"
 
     @staticmethod
     def _merged(parts: Iterable[WordCounts]) -> WordCounts:
@@ -176,19 +185,25 @@ class WordCounter:
 
     def __init__(self, *, threads: int = 1, max_sentence_length: int | None = None) -> None:
         """`max_sentence_length` drops longer lines (in bytes), as SentencePiece does; by default none is dropped."""
-        if threads < 1:
-            raise InputError(f"threads must be 1 or more, not {threads}")
+        if not 1 <= threads <= MOST_THREADS:
+            raise InputError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
         self._counter = _core.WordCounter(threads, max_sentence_length or 0)
 
     def add(self, texts: Any) -> None:
         """Adds a batch: a sequence of str or bytes, or an Arrow array of strings (of any library, in any layout)."""
         if hasattr(texts, "__arrow_c_array__"):
-            self._counter.add_arrow(texts)
+            self._add_arrow(texts)
         elif hasattr(texts, "iterchunks"):
             for chunk in texts.iterchunks():
-                self._counter.add_arrow(chunk)
+                self._add_arrow(chunk)
         else:
             self._counter.add_texts(texts)
+
+    def _add_arrow(self, array: Any) -> None:
+        try:
+            self._counter.add_arrow(array)
+        except ValueError as error:
+            raise InputError(str(error)) from error
 
     @property
     def memory_bytes(self) -> int:
@@ -245,6 +260,14 @@ def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _add_columns(table: _core.WordTable, words: Any, counts: Any, *, source: str) -> None:

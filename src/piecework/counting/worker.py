@@ -18,7 +18,7 @@ from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 
-__all__ = ["ShardJob", "count_shard", "encoded", "first_skipped"]
+__all__ = ["ShardJob", "count_shard", "encoded", "first_skipped", "strict_message"]
 
 # Larger batches were no faster, and each is in memory several times: as bytes, as lines, as strings, as UTF-8.
 BATCH_BYTES = 1 << 20
@@ -173,7 +173,12 @@ def first_skipped(part: Slice, skipped: Skipped) -> str:
     first = Skipped()
     before = lines_before(part.file.path, part.start) if part.start and part.file.format != "parquet" else 0
     first.add(file, reason, [places[0] + before])
-    return f"{first.first_location(reason)}: {reason}; without --strict such records are counted and left out"
+    return strict_message(first.first_location(reason), reason)
+
+
+def strict_message(location: str, reason: str) -> str:
+    """What to tell about a record that cannot be used."""
+    return f"{location}: {reason}; without --strict such records are counted and left out"
 
 
 def _check_unchanged(part: Slice) -> None:

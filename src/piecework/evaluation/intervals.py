@@ -21,7 +21,8 @@ __all__ = ["FEWEST_BUCKETS", "LEVEL", "RESAMPLES", "bootstrap", "bootstrap_weigh
 LEVEL = 0.95
 RESAMPLES = 2000
 SEED = 2023
-# Below this there are too few to say anything; simulated, the coverage falls below 93 % at 8 buckets and fewer.
+# Simulated, with 20 documents a bucket of very different lengths, 94 % of the intervals contain the truth from 8 to 32
+# buckets, 92.5 % with 6 and 88 % with 4.
 FEWEST_BUCKETS = 8
 
 Interval = tuple[float, float] | None

@@ -61,7 +61,5 @@ def _mark_bytes(tokenizer: Tokenizer, reachable: Array) -> None:
 def _samples() -> Iterator[str]:
     """All characters of one and two bytes; of three and four, 64 for each first byte."""
     yield from map(chr, range(0x800))
-    for first in range(0x800, 0x10000, 0x1000):
-        yield from (chr(first + n) for n in range(64))
-    for first in range(0x10000, 0x110000, 0x40000):
+    for first in (*(max(lead << 12, 0x800) for lead in range(16)), *(max(lead << 18, 0x10000) for lead in range(5))):
         yield from (chr(first + n) for n in range(64))

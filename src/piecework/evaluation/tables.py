@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,17 +97,16 @@ class Table:
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """As CSV with a header; also written to `path` where one is given. Figures are written in full."""
-        # Not pyarrow's writer: it puts quotes around every string.
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
+        # Not pyarrow's writer, which puts quotes around every string, nor Python's, which puts none around "\r".
+        lines = [",".join(map(_csv_field, self.columns))]
         for batch in self._arrow.to_batches():
-            columns = [[_in_full(value) for value in column.to_pylist()] for column in batch.columns]
-            writer.writerows(zip(*columns, strict=True))
+            columns = [map(_csv_field, column.to_pylist()) for column in batch.columns]
+            lines += map(",".join, zip(*columns, strict=True))
+        text = "\n".join(lines) + "\n"
         if path is not None:
             with replace_atomically(path) as temporary:
-                temporary.write_bytes(text.getvalue().encode())
-        return text.getvalue()
+                temporary.write_bytes(text.encode())
+        return text
 
     def to_parquet(self, path: str | Path) -> None:
         """Written to a Parquet file."""
@@ -130,9 +127,20 @@ class Table:
         )
 
 
-def _in_full(value: Any) -> Any:
-    """Whole numbers without a point; Python writes the others so that they read back as the same number."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _csv_field(value: Any) -> str:
+    """A field: numbers so that they read back as the same, text in quotes where it has to be, nothing for None.
+
+    >>> [_csv_field(value) for value in (None, 12.0, 0.1, "sv", "a,b", "")]
+    ['', '12', '0.1', 'sv', '"a,b"', '""']
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value)
+    if text and not any(mark in text for mark in ',"\r\n'):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def html_table(

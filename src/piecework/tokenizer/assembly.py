@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from piecework.errors import InputError
 from piecework.terms import PieceType, RunOrder
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, TYPE_NUMBERS
@@ -47,9 +48,12 @@ def assemble(
     if runs is not None:
         learnt = set(ordered)
         rest += [run for run in whitespace_runs(runs, first_score=-float(len(ordered))) if run[0] not in learnt]
+    size = len(meta) + len(rest)
+    if (last := max(meta)) >= size:
+        raise InputError(f"the id {last} of {meta[last][0]!r} lies outside a vocabulary of {size:,} pieces")
     del model.pieces[:]
     remaining = iter(rest)
-    for piece_id in range(len(meta) + len(rest)):
+    for piece_id in range(size):
         if piece_id in meta:
             text, kind = meta[piece_id]
             model.pieces.add(piece=text, score=0.0, type=TYPE_NUMBERS[kind])

@@ -118,6 +118,9 @@ def parse_model(data: bytes, *, source: str) -> Any:
         raise ModelError(f"{source}: not a SentencePiece model, or one that was cut short") from error
     if not model.pieces:
         raise ModelError(f"{source}: not a SentencePiece model: no vocabulary in its {len(data):,} bytes")
+    for part in ("trainer_spec", "normalizer_spec"):
+        if not model.HasField(part):
+            raise ModelError(f"{source}: the model has no {part}; it was cut short, or is of another kind")
     if model.trainer_spec.model_type != _BPE:
         kind = model.trainer_spec.DESCRIPTOR.fields_by_name["model_type"].enum_type
         name = kind.values_by_number[model.trainer_spec.model_type].name.lower()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from piecework._core import CoreModelError, Encoder
+from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
 from piecework.files import prepare_output, write_together
 from piecework.tokenizer import assembly
@@ -67,6 +68,8 @@ class Tokenizer:
             )
         except CoreModelError as error:
             raise ModelError(f"{self._source}: {error}") from error
+        except (TypeError, RuntimeError) as error:  # protobuf gives bytes for text that is no UTF-8
+            raise ModelError(f"{self._source}: a text in the model is not valid UTF-8") from error
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -141,10 +144,10 @@ class Tokenizer:
                     value = f"{len(value)} bytes"
                 elif field.name == "model_type":
                     value = field.enum_type.values_by_number[value].name.lower()
-                elif field.is_repeated:
-                    value = list(value)
-                elif field.cpp_type == field.CPPTYPE_FLOAT:
+                elif isinstance(value, float):
                     value = float(f"{value:.7g}")  # float32: 0.9999 and not 0.9998999834060669
+                elif not isinstance(value, str | bytes | int):
+                    value = list(value)
                 settings[field.name] = value
         return settings
 
@@ -158,6 +161,10 @@ class Tokenizer:
 
     def encode_batch(self, texts: Iterable[str | bytes], *, threads: int = 1) -> list[list[int]]:
         """The ids of each text, on several threads; the same for any number of them."""
+        if isinstance(texts, str | bytes):
+            raise InputError("encode_batch takes an iterable of texts; for a single one there is encode")
+        if not 1 <= threads <= MOST_THREADS:
+            raise InputError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
         return self._encoder.encode_batch(texts if isinstance(texts, Sequence) else list(texts), threads)
 
     def tokens(self, text: str) -> list[Token]:

@@ -1,0 +1,124 @@
+"""Counts on disk: found again, read in parts, weighted exactly, and refused when they are not whole."""
+
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from counting.corpora import made_up_corpus, make_study, reference_settings, write_corpus
+from counting.reference import Reference, reference_counts
+from piecework.counting.local import count
+from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
+from piecework.counting.store import Counts
+from piecework.errors import InputError
+
+CORPUS = made_up_corpus(100)
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    folder = tmp_path_factory.mktemp("counts")
+    write_corpus(folder, CORPUS)
+    return count(make_study(folder), out=folder / "out")
+
+
+@pytest.fixture(scope="module")
+def expected(counts: Counts) -> Reference:
+    return reference_counts(CORPUS, **reference_settings(make_study(counts.folder.parents[1])))
+
+
+def test_loaded_from_either_folder(counts: Counts) -> None:
+    for folder in (counts.folder, counts.folder.parent, str(counts.folder)):
+        assert Counts.load(folder).folder == counts.folder
+    loaded = Counts.load(counts.folder)
+    assert loaded.description == counts.description
+    assert loaded.languages == ["is", "sv", "xx"]
+    assert loaded.subsets.equals(counts.subsets)
+
+
+def summed(expected: Reference, *, language: str | None = None, category: str | None = None) -> dict[str, int]:
+    words: dict[str, int] = {}
+    for (of_language, of_category, word), number in expected.train.items():
+        if language in (None, of_language) and category in (None, of_category):
+            words[word] = words.get(word, 0) + number
+    return words
+
+
+def test_training(counts: Counts, expected: Reference) -> None:
+    assert dict(counts.training().items()) == summed(expected)
+    assert dict(counts.training("sv").items()) == summed(expected, language="sv")
+    assert dict(counts.training(category=["books"]).items()) == summed(expected, category="books")
+    assert dict(counts.training("sv", "law").items()) == summed(expected, language="sv", category="law")
+    assert len(counts.training("is", "law")) == 0
+
+
+def test_weights_are_exact(counts: Counts, expected: Reference) -> None:
+    weights = {("sv", "law"): Fraction(1, 3), ("sv", "books"): Fraction("0.25"), ("is", "books"): Fraction(0)}
+    words: dict[str, int] = {}
+    for (language, category, word), number in expected.train.items():
+        scaled = 12 * weights.get((language, category), Fraction(1)) * number
+        assert scaled.denominator == 1
+        if scaled:
+            words[word] = words.get(word, 0) + int(scaled)
+    assert dict(counts.training(weights=weights).items()) == words
+    # Of what is left out, the denominator does not matter.
+    half = counts.training("sv", "books", {**weights, ("sv", "books"): Fraction(1, 2)})
+    assert dict(half.items()) == summed(expected, language="sv", category="books")
+    with pytest.raises(InputError, match="law_sv is negative"):
+        counts.training(weights={("sv", "law"): Fraction(-1)})
+    with pytest.raises(InputError, match=r"books_is times .* do not fit in 64 bits"):
+        counts.training(weights={("is", "books"): Fraction(2**63)})
+
+
+def test_evaluation(counts: Counts, expected: Reference) -> None:
+    def rows(table: pyarrow.Table) -> dict[tuple[object, ...], int]:
+        return {tuple(row.values())[:-1]: row["count"] for row in table.to_pylist()}
+
+    assert rows(counts.evaluation()) == expected.eval
+    assert rows(counts.evaluation(plain=True)) == expected.eval_plain
+    assert rows(counts.evaluation("is")) == {key: number for key, number in expected.eval.items() if key[0] == "is"}
+
+
+def test_languages_that_are_not_there(counts: Counts) -> None:
+    with pytest.raises(InputError, match='no language "da" in these counts; there is is, sv, xx'):
+        counts.training("da")
+    with pytest.raises(InputError, match='no category "news"'):
+        counts.evaluation(category="news")
+
+
+def test_folders_without_whole_counts(tmp_path: Path, counts: Counts) -> None:
+    with pytest.raises(InputError, match="no counts in this folder; first run piecework count"):
+        Counts.load(tmp_path)
+    for path in counts.folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert Counts.load(tmp_path).languages == counts.languages
+    os.truncate(tmp_path / "eval.parquet", 100)
+    with pytest.raises(InputError, match="the counts are damaged or incomplete"):
+        Counts.load(tmp_path)
+    (tmp_path / "eval.parquet").write_bytes((counts.folder / "eval.parquet").read_bytes())
+    (tmp_path / "counts.json").write_text(json.dumps({**counts.description, "format": 99}))
+    with pytest.raises(InputError, match=r"counts\.json: format 99, and this version reads 1"):
+        Counts.load(tmp_path)
+
+
+def test_counts_never_overflow_silently(tmp_path: Path) -> None:
+    files = []
+    for number in (2**63, 2**63 - 1):
+        path = tmp_path / f"{number}.parquet"
+        table = pyarrow.table({"word": ["a"], "count": pyarrow.array([number], pyarrow.uint64())})
+        pyarrow.parquet.write_table(table, path)
+        files.append(path)
+
+    def merge(*files: Path) -> None:
+        subset = SubsetTables("x", "a", {"train": files})
+        merge_tables(MergeJob((subset,), tmp_path, tmp_path / "tmp", 200_000_000, 1), lambda _: None)
+
+    merge(*files)
+    assert pyarrow.parquet.read_table(tmp_path / "train.parquet").column("count").to_pylist() == [2**64 - 1]
+    with pytest.raises(InputError, match="a count is too large for 64 bits"):
+        merge(*files, files[0])
+    assert not list(tmp_path.glob(".*.tmp"))

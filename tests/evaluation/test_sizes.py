@@ -1,0 +1,79 @@
+"""One pass gives every size: the curve equals really resized tokenizers, at each of its points."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adversarial
+import piecework as pw
+from evaluation.conftest import Sample
+from evaluation.direct import SIZE_TOTALS, count_directly, texts_of
+from piecework.terms import RunOrder
+
+WORDS = st.text("aabbc▁ é\n1.", min_size=0, max_size=12)
+RUNS: tuple[RunOrder | None, ...] = ("paper", "portable", None)
+
+
+def check_all_sizes(tokenizer: pw.Tokenizer, texts: list[str], step: int = 1) -> None:
+    evaluation = pw.evaluate({"t": tokenizer}, pw.count_units({"x": texts}), curves=True)
+    sizes = evaluation._sizes["t"].vocab_sizes
+    for kind in ("eval", "eval_plain"):
+        curve = evaluation._counted["t"][kind].curve
+        assert curve is not None
+        assert len(sizes) == curve.shape[1]
+        for number in range(0, len(sizes), step):
+            found = count_directly(tokenizer.resize(int(sizes[number])), texts_of(kind, texts)).totals
+            assert curve[0, number].tolist() == [found[name] for name in SIZE_TOTALS], (kind, sizes[number])
+
+
+@settings(max_examples=60)
+@given(st.lists(WORDS, min_size=1, max_size=6), st.sampled_from(RUNS), st.booleans())
+def test_random_texts(texts: list[str], runs: RunOrder | None, prefix: bool) -> None:
+    texts = [text.replace("▁", " ") for text in texts] + ["ab abc"]
+    recipe = pw.Recipe.gpt_sw3(
+        vocab_size=360, whitespace_runs=runs, add_dummy_prefix=prefix, hard_vocab_limit=False, split_digits=False
+    )
+    check_all_sizes(pw.train(pw.count_words(texts * 2), recipe), texts)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_adversarial_texts(runs: RunOrder | None) -> None:
+    texts = [adversarial.text(seed).replace("\0", "").replace("▁", " ") for seed in range(60)]
+    recipe = pw.Recipe.gpt_sw3(vocab_size=1_200, whitespace_runs=runs, hard_vocab_limit=False, character_coverage=0.99)
+    check_all_sizes(pw.train(pw.count_words(texts), recipe), texts, step=61)
+
+
+def test_unlike_text(sample: Sample, tokenizers: dict[str, pw.Tokenizer]) -> None:
+    """Icelandic and code with a Danish vocabulary."""
+    check_all_sizes(tokenizers["da"], [*sample.evaluation["is"][::10], *sample.evaluation["code"][::10]], step=1301)
+
+
+def test_a_tokenizer_without_merges() -> None:
+    tokenizer = pw.train(pw.count_words(["ab"]), pw.Recipe(vocab_size=7, hard_vocab_limit=False))
+    smallest = tokenizer.resize(tokenizer.vocab_size - 1)
+    evaluation = pw.evaluate({"t": smallest}, pw.count_units({"x": ["ab ab"]}), sizes=[smallest.vocab_size])
+    assert evaluation.curve("t", "x").values.tolist() == [3.0]
+    assert evaluation.sizes.where(metric="fertility").column("value") == [3.0]
+
+
+def test_sizes_and_curves_agree(evaluation: pw.Evaluation) -> None:
+    for row in evaluation.sizes.where(tokenizer="multilingual").rows():
+        curve = evaluation.curve("multilingual", row["language"], row["metric"])
+        assert curve.at(row["vocab_size"]) == row["value"]
+        assert row["low"] <= row["value"] <= row["high"]
+    last = evaluation.metrics.where(tokenizer="multilingual", metric="fertility").column("value")
+    assert last == [evaluation.curve("multilingual", group).values[-1] for group in evaluation.groups]
+
+
+def test_gains_add_up(evaluation: pw.Evaluation) -> None:
+    curve = evaluation.curve("multilingual", "sv")
+    gains = curve.gains(1000)
+    assert len(gains) == len(curve.vocab_sizes) - 1000
+    assert gains[::1000].sum() == pytest.approx(curve.values[0] - curve.values[len(gains[::1000]) * 1000])
+    table = curve.table(1000)
+    assert table.column("vocab_size")[1:-1] == [1000, 2000, 3000, 4000, 5000, 6000]
+    assert table.column("gain_of_1000")[-1] is None
+    higher = evaluation.curve("multilingual", "sv", "bytes_per_token")
+    assert np.all(higher.gains(1000) > 0)
+    assert len(curve.gains(10**6)) == 0

@@ -1,0 +1,64 @@
+"""Tables in all their forms."""
+
+import csv
+import io
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import piecework as pw
+
+
+def test_csv_reads_back(evaluation: pw.Evaluation, tmp_path: Path) -> None:
+    written = evaluation.metrics.to_csv(tmp_path / "metrics.csv")
+    assert (tmp_path / "metrics.csv").read_text(encoding="utf-8") == written
+    rows = list(csv.DictReader(io.StringIO(written)))
+    for read, row in zip(rows, evaluation.metrics.rows(), strict=True):
+        for name in ("value", "low", "high", "numerator", "denominator"):
+            assert float(read[name]) == row[name]
+        assert read["tokenizer"] == row["tokenizer"]
+
+
+def test_csv_with_awkward_pieces() -> None:
+    pieces = ['"', ",", "\n", "\r", " ", "", None]
+    table = pw.Table.of(["piece"], [(piece,) for piece in pieces])
+    assert [row[0] if row else "" for row in csv.reader(io.StringIO(table.to_csv(), newline=""))][1:] == [
+        piece or "" for piece in pieces
+    ]
+
+
+def test_arrow_and_parquet(evaluation: pw.Evaluation, tmp_path: Path) -> None:
+    table = evaluation.sizes
+    assert table.to_arrow().num_rows == len(table)
+    table.to_parquet(tmp_path / "sizes.parquet")
+    assert pq.read_table(tmp_path / "sizes.parquet").equals(table.to_arrow())
+
+
+def test_pandas(evaluation: pw.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(pw.PieceworkError, match="pip install pandas"):
+        evaluation.metrics.to_pandas()
+    monkeypatch.undo()
+    pytest.importorskip("pandas")
+    assert len(evaluation.metrics.to_pandas()) == len(evaluation.metrics)
+
+
+def test_html(evaluation: pw.Evaluation) -> None:
+    table = pw.Table.of(["piece", "value"], [("<b>", 0.5)] * 300, title="a & b")
+    html = table._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "a &amp; b" in html
+    assert "and 100 more rows" in html
+    page = evaluation._repr_html_()
+    assert page.count("<table") == len(evaluation.metric_list)
+    assert "<b>" in page  # the best of a row
+
+
+def test_where_and_columns() -> None:
+    table = pw.Table.of(["a", "b"], [(1, "x"), (2, "y"), (1, "z")])
+    assert table.where(a=1).column("b") == ["x", "z"]
+    assert len(pw.Table.of(["a"], [])) == 0
+    with pytest.raises(pw.InputError, match='no column "c"'):
+        table.where(c=1)

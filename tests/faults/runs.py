@@ -1,0 +1,57 @@
+"""Runs of `piecework.count` in processes of their own, to be killed or to run out of something."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+STUDY = """
+name = "test"
+[corpus]
+path = "{category}_{language}-*"
+[sampling]
+train = "40%"
+eval = "15%"
+"""
+
+PROGRAM = """
+import json, sys
+from piecework.counting.local import count
+from piecework.study import Study
+if __name__ == "__main__":
+    count(Study.load(sys.argv[1]), out=sys.argv[2], **json.loads(sys.argv[3]))
+"""
+
+
+def start(study: Path, out: Path, **options: object) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", PROGRAM, str(study), str(out), json.dumps(options)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that this one has started and that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if int(parent) == pid and state != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition: Callable[[], bool], *, seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.01)
