@@ -266,7 +266,7 @@ def _usable(column: Any, name: str, rows_before: int, skipped: Skipped) -> "pyar
     def leave_out(rows: "pyarrow.BooleanArray", reason: Reason) -> None:
         indices = compute.indices_nonzero(rows)
         if len(indices):
-            first = [rows_before + index + 1 for index in indices[:LOCATIONS_KEPT].to_pylist()]
+            first = [rows_before + 1 + index.as_py() for index in indices[:LOCATIONS_KEPT]]
             skipped.add(name, reason, first, count=len(indices))
 
     if types.is_dictionary(column.type):

@@ -64,7 +64,7 @@ def run_tasks(
         pool.kill()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Process:
     """A child, and the task that it is at."""
 
@@ -119,6 +119,8 @@ class _Pool(Generic[Task, Result]):
                 break
             for connection in wait([process.connection for process in busy]):
                 process = next(process for process in busy if process.connection is connection)
+                if process not in self._processes:
+                    continue  # killed since, as another task has failed
                 try:
                     kind, value = process.connection.recv()
                 except (EOFError, OSError, pickle.UnpicklingError):

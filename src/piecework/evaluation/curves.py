@@ -52,16 +52,12 @@ class Sizes:
                 raise InputError(
                     f'size {size:,} of "{name}": {what}; choose sizes from {smallest:,} to {tokenizer.vocab_size:,}'
                 )
-        # Smaller sizes are defined by what training would have given, so the vocabulary has to be in the order in which
-        # training leaves it. This also makes sure that whitespace runs come after all merges.
-        if [(p.text, p.score) for p in tokenizer.resize(tokenizer.vocab_size).pieces] != [
-            (p.text, p.score) for p in tokenizer.pieces
-        ]:
+        if not _in_order(tokenizer):
             raise InputError(
                 f'"{name}" has no smaller sizes: its pieces are not in the order in which training leaves them,'
                 " so that the first ones do not make a smaller vocabulary"
             )
-        ids = {piece.text: piece.id for piece in tokenizer.pieces}
+        ids = {piece.piece: number for number, piece in enumerate(tokenizer._model.pieces)}
         return cls([ids[merge] for merge in merges], smallest, sorted(set(wanted)))
 
     @property
@@ -73,6 +69,15 @@ class Sizes:
     def wanted_merges(self) -> list[int]:
         """How many merges the sizes have that are asked for."""
         return [size - self.smallest for size in self.wanted]
+
+
+def _in_order(tokenizer: Tokenizer) -> bool:
+    """Whether the vocabulary is as training leaves it, so that its first merges are those of a smaller one.
+
+    Resizing to the size that it has then changes nothing. This also makes sure that whitespace runs come last.
+    """
+    resized = tokenizer.resize(tokenizer.vocab_size)._model.pieces
+    return [(p.piece, p.score) for p in resized] == [(p.piece, p.score) for p in tokenizer._model.pieces]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

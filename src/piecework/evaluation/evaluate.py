@@ -13,7 +13,7 @@ from piecework.evaluation.curves import Curve, Sizes
 from piecework.evaluation.figures import SIZE_TOTALS, TEXT_TOTALS, TOKEN_TOTALS, Counted, Figure, Passes
 from piecework.evaluation.metrics import SUMS, Array, Metric, UnitKind, find_metrics
 from piecework.evaluation.tables import Table, html_table
-from piecework.evaluation.units import GroupBy, GroupedUnits, UnitSource
+from piecework.evaluation.units import EvaluationUnits, GroupBy, UnitSource
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Evaluation", "Tokenizers", "evaluate", "named_tokenizers"]
@@ -28,16 +28,16 @@ class Evaluation:
         self,
         tokenizers: Mapping[str, Tokenizer],
         metrics: Sequence[Metric],
-        units: Mapping[UnitKind, GroupedUnits],
+        units: EvaluationUnits,
         by: GroupBy,
     ) -> None:
         """Use `evaluate` instead."""
         self.tokenizers = dict(tokenizers)
         self.metric_list = list(metrics)
         self.by = by
-        self.groups = next(iter(units.values())).groups
+        self.groups = units.groups
         """The languages, or the subsets."""
-        self._text = {kind: table.text for kind, table in units.items()}
+        self._text = units.text
         self._counted: dict[str, dict[UnitKind, Counted]] = {}
         self._sizes: dict[str, Sizes] = {}
         self._rows: list[tuple[Any, ...]] = []
@@ -134,21 +134,15 @@ class Evaluation:
             parts.append(html_table(table.columns, rows, title=table.title, best=best))
         return "".join(parts)
 
-    def _add(self, name: str, passes: Passes, units: Mapping[UnitKind, GroupedUnits], sizes: Sizes | None) -> None:
-        self._counted[name] = {}
+    def _add(self, name: str, passes: Passes, units: EvaluationUnits, sizes: Sizes | None) -> None:
         vocab_size = self.tokenizers[name].vocab_size
-        figures: dict[str, list[Figure]] = {}
+        counted, figures = passes.run(units, self.metric_list)
+        self._counted[name] = counted
         by_size: dict[tuple[str, int], list[Figure]] = {}
-        for kind, table in units.items():
-            metrics = [metric for metric in self.metric_list if metric.units == kind]
-            counted, found = passes.run(table, metrics)
-            self._counted[name][kind] = counted
-            figures |= found
-            if sizes is not None:
-                for metric, size, each in passes.size_figures(counted, table, metrics):
-                    by_size[metric.name, size] = each
         if sizes is not None:
             self._sizes[name] = sizes
+            for metric, size, found in passes.size_figures(counted, units, self.metric_list):
+                by_size[metric.name, size] = found
         for number, group in enumerate(self.groups):
             for metric in self.metric_list:
                 figure = figures[metric.name][number]
@@ -216,9 +210,8 @@ def evaluate(
         raise InputError(f'figures are by "language" or by "subset", not by {by!r}')
     if threads < 1:
         raise InputError(f"threads must be 1 or more, not {threads}")
-    kinds: list[UnitKind] = [kind for kind in ("eval", "eval_plain") if any(each.units == kind for each in chosen)]
     plans = {name: _plan(name, tokenizer, sizes, curves) for name, tokenizer in named.items()}
-    units = _units(counts, kinds, languages, by)
+    units = _units(counts, chosen, languages, by)
 
     evaluation = Evaluation(named, chosen, units, by)
     for name, tokenizer in named.items():
@@ -254,8 +247,8 @@ def _plan(
 
 
 def _units(
-    counts: UnitSource, kinds: Sequence[UnitKind], languages: Sequence[str] | None, by: GroupBy
-) -> dict[UnitKind, GroupedUnits]:
+    counts: UnitSource, metrics: Sequence[Metric], languages: Sequence[str] | None, by: GroupBy
+) -> EvaluationUnits:
     if languages is None:
         wanted = list(counts.languages)
     else:
@@ -264,11 +257,10 @@ def _units(
             raise InputError(
                 f'no language "{missing[0]}" in these counts; there is {", ".join(counts.languages) or "none"}'
             )
-    units: dict[UnitKind, GroupedUnits] = {}
-    for kind in kinds:
-        groups = next(iter(units.values())).groups if units else None
-        units[kind] = GroupedUnits(counts, kind, wanted, by=by, groups=groups)
-    if not any(table.text[:, :, 1].any() for table in units.values()):
+    kinds = sorted({metric.units for metric in metrics})
+    in_blocks = {metric.units for metric in metrics if not metric.adds_up}
+    units = EvaluationUnits(counts, kinds, wanted, by=by, in_blocks=in_blocks)
+    if not any(text[:, :, TEXT_TOTALS.index("characters")].any() for text in units.text.values()):
         raise InputError(
             f"there is no evaluation text in {', '.join(wanted) or 'these counts'}; raise the evaluation fraction"
             " (sampling.eval) and count again, or give documents"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,9 @@ from piecework.corpus.sampling import BUCKETS
 from piecework.errors import ModelError
 from piecework.evaluation import intervals
 from piecework.evaluation.curves import Sizes
-from piecework.evaluation.metrics import Array, Metric
+from piecework.evaluation.metrics import Array, Metric, UnitKind
 from piecework.evaluation.reachable import reachable_pieces
-from piecework.evaluation.units import GroupedUnits
+from piecework.evaluation.units import BLOCKS, Arrangement, EvaluationUnits
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -59,7 +59,7 @@ class Counted:
 
 
 class Passes:
-    """Runs one tokenizer over tables of units."""
+    """Runs one tokenizer over units. One pass gives all; with sizes, what is distinct takes a second one."""
 
     def __init__(self, tokenizer: Tokenizer, *, name: str, sizes: Sizes | None, threads: int) -> None:
         self._tokenizer = tokenizer
@@ -68,42 +68,47 @@ class Passes:
         self._threads = threads
         self._single: pa.Array[Any] | None = None
 
-    def run(self, units: GroupedUnits, metrics: Sequence[Metric]) -> tuple[Counted, dict[str, list[Figure]]]:
-        """What is counted, and the figures of the metrics in the order of the groups."""
-        figures: dict[str, list[Figure]] = {metric.name: [] for metric in metrics}
+    def run(
+        self, units: EvaluationUnits, metrics: Sequence[Metric]
+    ) -> tuple[dict[UnitKind, Counted], dict[str, list[Figure]]]:
+        """What is counted of each table, and the figures of the metrics in the order of the groups."""
+        figures: dict[str, list[Figure]] = {}
+        counted: dict[UnitKind, Counted] = {}
         not_additive = [metric for metric in metrics if not metric.adds_up]
-        counted: Counted | None = None
         if self._sizes is not None or not not_additive:
-            counted = self._count_all(units)
-        totals, frequencies = [], []
-        for group in range(len(units.groups) if not_additive else 0):
-            whole, without, in_group = self._count_distinct(units, group)
-            totals.append(in_group)
-            frequencies.append(whole["frequencies"])
+            counted = self._count(units.whole)
+        if not_additive:
+            blocks = self._count_blocks(units.in_blocks)
             for metric in not_additive:
-                figures[metric.name].append(_left_out(metric, whole, without))
-        if counted is None:
-            counted = Counted(np.stack(totals), np.stack(frequencies))
-        for sums in self._bucket_sums(counted.totals, TOKEN_TOTALS, units.text):
-            for metric in metrics:
-                if metric.adds_up:
-                    figures[metric.name].append(_resampled(metric, sums))
+                groups = range(len(units.groups))
+                of_kind = blocks[metric.units]
+                figures[metric.name] = [self._left_out(metric, units, group, *of_kind) for group in groups]
+            if not counted:
+                counted = {
+                    kind: Counted(totals.sum(axis=1), frequencies.sum(axis=1))
+                    for kind, (totals, frequencies) in blocks.items()
+                }
+        for metric in metrics:
+            if metric.adds_up:
+                totals, text = counted[metric.units].totals, units.text[metric.units]
+                sums = _bucket_sums(totals, TOKEN_TOTALS, text, self._tokenizer.vocab_size)
+                figures[metric.name] = [_resampled(metric, each) for each in sums]
         return counted, figures
 
     def size_figures(
-        self, counted: Counted, units: GroupedUnits, metrics: Iterable[Metric]
+        self, counted: Mapping[UnitKind, Counted], units: EvaluationUnits, metrics: Iterable[Metric]
     ) -> Iterator[tuple[Metric, int, list[Figure]]]:
         """The figures at the sizes that are asked for, of metrics that all sizes have."""
         assert self._sizes is not None
-        assert counted.sizes is not None
         for metric in metrics:
             if metric.has_curve:
+                totals = counted[metric.units].sizes
+                assert totals is not None
                 for number, size in enumerate(self._sizes.wanted):
-                    sums = self._bucket_sums(counted.sizes[:, :, number], SIZE_TOTALS, units.text, vocab_size=size)
+                    sums = _bucket_sums(totals[:, :, number], SIZE_TOTALS, units.text[metric.units], size)
                     yield metric, size, [_resampled(metric, each) for each in sums]
 
-    def _evaluate(self, units: _core.UnitSet, *, with_sizes: bool) -> dict[str, bytes]:
-        sizes = self._sizes if with_sizes else None
+    def _evaluate(self, units: _core.UnitSet, sizes: Sizes | None) -> dict[str, bytes]:
         try:
             return _core.evaluate(
                 self._tokenizer._encoder,
@@ -117,56 +122,60 @@ class Passes:
                 f'"{self._name}" cannot be evaluated on counts: {error}; count its tokens on documents instead'
             ) from error
 
-    def _count_all(self, units: GroupedUnits) -> Counted:
-        groups = len(units.groups)
-        result = self._evaluate(units.units, with_sizes=True)
-        counted = Counted(
-            _array(result["totals"], groups, BUCKETS, len(TOKEN_TOTALS)),
-            _array(result["frequencies"], groups, self._tokenizer.vocab_size),
-        )
+    def _count(self, arranged: Arrangement) -> dict[UnitKind, Counted]:
+        result = self._evaluate(arranged.units, self._sizes)
+        totals = _whole(arranged, result["totals"], BUCKETS, len(TOKEN_TOTALS))
+        frequencies = _whole(arranged, result["frequencies"], self._tokenizer.vocab_size)
         if self._sizes is None:
-            return counted
-        sizes, points = len(self._sizes.wanted), len(self._sizes.merges) + 1
+            return {kind: Counted(totals[kind], frequencies[kind]) for kind in totals}
+        wanted = len(self._sizes.wanted)
         if not self._sizes.merges:
             # Without merges the core gives no curve; it has one point, the tokenizer as it is.
-            at_all = counted.totals[:, :, : len(SIZE_TOTALS)]
-            by_size = np.repeat(at_all[:, :, np.newaxis], sizes, axis=2)
-            return Counted(counted.totals, counted.frequencies, by_size, at_all.sum(axis=1)[:, np.newaxis])
-        return Counted(
-            counted.totals,
-            counted.frequencies,
-            _array(result["sizes"], groups, BUCKETS, sizes, len(SIZE_TOTALS)),
-            _array(result["curve"], groups, points, len(SIZE_TOTALS)),
-        )
+            at_all = {kind: each[:, :, : len(SIZE_TOTALS)] for kind, each in totals.items()}
+            sizes = {kind: np.repeat(each[:, :, np.newaxis], wanted, axis=2) for kind, each in at_all.items()}
+            curves = {kind: np.asarray(each.sum(axis=1)[:, np.newaxis]) for kind, each in at_all.items()}
+        else:
+            sizes = _whole(arranged, result["sizes"], BUCKETS, wanted, len(SIZE_TOTALS))
+            curves = _whole(arranged, result["curve"], len(self._sizes.merges) + 1, len(SIZE_TOTALS))
+        return {kind: Counted(totals[kind], frequencies[kind], sizes[kind], curves[kind]) for kind in totals}
 
-    def _count_distinct(self, units: GroupedUnits, group: int) -> tuple[dict[str, Any], dict[str, Any], Array]:
-        """The totals of a group; the same with each bucket that has text left out; the sums of its buckets."""
-        result = self._evaluate(units.by_bucket(group), with_sizes=False)
-        sums = _array(result["totals"], BUCKETS, BUCKETS, len(TOKEN_TOTALS))[np.arange(BUCKETS), np.arange(BUCKETS)]
-        frequencies = _array(result["frequencies"], BUCKETS, self._tokenizer.vocab_size)
-        occupied = np.flatnonzero(units.text[group, :, 1])
-        types = units.word_types(group)
-        single = self._is_single(types.words)
-        only_in, only_in_single = (
-            np.bincount(only, minlength=BUCKETS)[occupied] for only in (types.only_in, types.only_in[single])
-        )
-        whole: dict[str, Any] = {
-            "frequencies": frequencies.sum(axis=0),
-            "types": len(types.words),
-            "single_types": np.count_nonzero(single),
-        }
-        without: dict[str, Any] = {
-            "frequencies": whole["frequencies"] - frequencies[occupied],
-            "types": whole["types"] - only_in,
-            "single_types": whole["single_types"] - only_in_single,
-        }
-        text = units.text[group]
-        for names, values in ((TOKEN_TOTALS, sums), (TEXT_TOTALS, text)):
+    def _count_blocks(self, arranged: Arrangement) -> dict[UnitKind, tuple[Array, Array]]:
+        """Totals [G][blocks][32][`TOKEN_TOTALS`] and frequencies [G][blocks][pieces] of each table."""
+        result = self._evaluate(arranged.units, None)
+        totals = arranged.split(result["totals"], BUCKETS, len(TOKEN_TOTALS))
+        frequencies = arranged.split(result["frequencies"], self._tokenizer.vocab_size)
+        return {kind: (totals[kind], frequencies[kind]) for kind in totals}
+
+    def _left_out(
+        self, metric: Metric, units: EvaluationUnits, group: int, totals: Array, frequencies: Array
+    ) -> Figure:
+        """The figure of a metric of what is distinct, with its interval from leaving blocks out."""
+        text = units.text[metric.units][group]
+        by_block = text.reshape(BLOCKS, -1, len(TEXT_TOTALS)).sum(axis=1)
+        occupied = np.flatnonzero(by_block[:, TEXT_TOTALS.index("characters")])
+        whole: dict[str, Any] = {"vocab_size": self._tokenizer.vocab_size}
+        without: dict[str, Any] = {"vocab_size": self._tokenizer.vocab_size}
+
+        def add(name: str, sum_of_all: Any, in_block: Array) -> None:
+            whole[name], without[name] = sum_of_all, sum_of_all - in_block[occupied]
+
+        for names, values in ((TOKEN_TOTALS, totals[group].sum(axis=1)), (TEXT_TOTALS, by_block)):
             for name, column in zip(names, values.T, strict=True):
-                whole[name] = column.sum()
-                without[name] = column.sum() - column[occupied]
-        whole["vocab_size"] = without["vocab_size"] = self._tokenizer.vocab_size
-        return whole, without, sums
+                add(name, column.sum(), column)
+        if "frequencies" in metric.totals:
+            add("frequencies", frequencies[group].sum(axis=0), frequencies[group])
+        if metric.totals & {"types", "single_types"}:
+            types = units.word_types(metric.units, group)
+            single = self._is_single(types.words)
+            # A type is lost with a block if it is in no other.
+            add("types", len(types.words), np.bincount(types.only_in, minlength=BLOCKS))
+            only_in = types.only_in[single]
+            add("single_types", np.count_nonzero(single), np.bincount(only_in, minlength=BLOCKS))
+        numerator, denominator = map(float, metric.ratio(whole))
+        interval = None
+        if denominator and len(occupied) >= intervals.FEWEST_BUCKETS:
+            interval = intervals.jackknife(numerator / denominator, metric.value(without))
+        return Figure(numerator, denominator, interval)
 
     def _is_single(self, words: pa.Array[Any]) -> Array:
         """Which of these words, each with its space, are one token."""
@@ -180,21 +189,19 @@ class Passes:
             self._single = pa.array(whole_words, pa.large_string())
         return compute.is_in(words, value_set=self._single).to_numpy(zero_copy_only=False).astype(bool)
 
-    def _bucket_sums(
-        self, totals: Array, names: Sequence[str], text: Array, *, vocab_size: int | None = None
-    ) -> Iterator[dict[str, Any]]:
-        """Of each group, the totals of each bucket that has text."""
-        for group in range(len(totals)):
-            occupied = text[group, :, 1] > 0
-            sums: dict[str, Any] = dict(zip(names, totals[group][occupied].T, strict=True))
-            sums |= zip(TEXT_TOTALS, text[group][occupied].T, strict=True)
-            sums["vocab_size"] = vocab_size or self._tokenizer.vocab_size
-            yield sums
+
+def _whole(arranged: Arrangement, data: bytes, *shape: int) -> dict[UnitKind, Array]:
+    return {kind: np.asarray(each.sum(axis=1)) for kind, each in arranged.split(data, *shape).items()}
 
 
-def _array(data: bytes, *shape: int) -> Array:
-    """The core's whole numbers; none reaches 2**63, so signed ones do."""
-    return np.frombuffer(data, np.int64).reshape(shape)
+def _bucket_sums(totals: Array, names: Sequence[str], text: Array, vocab_size: int) -> Iterator[dict[str, Any]]:
+    """Of each group, the totals of each bucket that has text."""
+    for group in range(len(totals)):
+        occupied = text[group, :, TEXT_TOTALS.index("characters")] > 0
+        sums: dict[str, Any] = dict(zip(names, totals[group][occupied].T, strict=True))
+        sums |= zip(TEXT_TOTALS, text[group][occupied].T, strict=True)
+        sums["vocab_size"] = vocab_size
+        yield sums
 
 
 def _resampled(metric: Metric, sums: dict[str, Any]) -> Figure:
@@ -204,12 +211,3 @@ def _resampled(metric: Metric, sums: dict[str, Any]) -> Figure:
     used = {name: values for name, values in sums.items() if name in metric.totals}
     interval = intervals.bootstrap(metric, used) if enough and denominator else None
     return Figure(float(numerator), float(denominator), interval)
-
-
-def _left_out(metric: Metric, whole: dict[str, Any], without: dict[str, Any]) -> Figure:
-    """The figure of a metric of what is distinct."""
-    numerator, denominator = map(float, metric.ratio(whole))
-    interval = None
-    if denominator and len(without["tokens"]) >= intervals.FEWEST_BUCKETS:
-        interval = intervals.jackknife(numerator / denominator, metric.value(without))
-    return Figure(numerator, denominator, interval)

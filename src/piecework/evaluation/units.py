@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,9 +20,12 @@ from piecework.evaluation.metrics import Array, UnitKind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["GroupBy", "GroupedUnits", "UnitCounts", "UnitSource", "count_units"]
+__all__ = ["BLOCKS", "EvaluationUnits", "GroupBy", "UnitCounts", "UnitSource", "count_units"]
 
 GroupBy = Literal["language", "subset"]
+
+BLOCKS = 16
+"""What is distinct is counted by blocks of two buckets, which takes half the memory that buckets would."""
 
 _COLUMNS = ("language", "category", "bucket", "opens", "unit", "count")
 _BATCH_DOCUMENTS = 1024
@@ -116,99 +119,127 @@ def _together(tables: list[pa.Table]) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class WordTypes:
-    """The distinct words of a group; `only_in` is the bucket of a word that occurs in one alone, else `BUCKETS`."""
+    """The distinct words of a group; `only_in` is the block of a word that occurs in one alone, else `BLOCKS`."""
 
     words: pa.Array[Any]
     only_in: Array
 
 
-class GroupedUnits:
-    """The units of one table by group, a language or a subset, as the core takes them.
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Units as the core takes them: of each table by group, and of some tables by group and block of buckets."""
 
-    >>> units = GroupedUnits(count_units({"sv": ["ett två", "två"], "da": ["en"]}), "eval", ["da", "sv"])
-    >>> units.text[:, :, 0].sum(axis=1).tolist()
+    units: _core.UnitSet
+    blocks: Mapping[UnitKind, int]
+    """Of each table, into how many blocks its groups are divided."""
+    groups: int
+
+    def split(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
+        """The core's whole numbers by table, each [groups][blocks][...]; none reaches 2**63, so signed ones do."""
+        numbers = np.frombuffer(data, np.int64).reshape(self.groups * sum(self.blocks.values()), *shape)
+        found, start = {}, 0
+        for kind, blocks in self.blocks.items():
+            stop = start + self.groups * blocks
+            found[kind] = numbers[start:stop].reshape(self.groups, blocks, *shape)
+            start = stop
+        return found
+
+
+class EvaluationUnits:
+    """The units of the tables that are wanted, by group: a language or a subset.
+
+    Tables share one set, so that a unit is encoded once though it is in both.
+
+    >>> units = EvaluationUnits(count_units({"sv": ["ett två", "två"], "da": ["en"]}), ["eval"], ["da", "sv"])
+    >>> units.text["eval"][:, :, 0].sum(axis=1).tolist()
     [1, 3]
-    >>> units.word_types(1).words.to_pylist()
+    >>> units.word_types("eval", 1).words.to_pylist()
     [' två']
     """
 
     def __init__(
         self,
         counts: UnitSource,
-        kind: UnitKind,
+        kinds: Sequence[UnitKind],
         languages: Sequence[str],
         *,
         by: GroupBy = "language",
-        groups: Sequence[str] | None = None,
+        in_blocks: Collection[UnitKind] = (),
     ) -> None:
-        """`groups` are those to have, in this order; otherwise all that are found, sorted."""
-        table = _checked(counts.evaluation(list(languages), plain=kind == "eval_plain"), counts)
-        names = _group_names(table, by)
-        found = sorted(map(str, names.unique().to_pylist()))
-        self.groups: list[str] = list(languages) if by == "language" else list(groups if groups is not None else found)
-        self._columns = {name: table.column(name) for name in ("bucket", "opens", "unit", "count")}
-        self._stretches = _stretches(names, table.column("bucket"), self.groups)
-        self._by_bucket: dict[int, _core.UnitSet] = {}
-        self._types: dict[int, WordTypes] = {}
+        """`in_blocks` are the tables of which what is distinct is asked for."""
+        tables = {
+            kind: _checked(counts.evaluation(list(languages), plain=kind == "eval_plain"), counts) for kind in kinds
+        }
+        names = {kind: _group_names(table, by) for kind, table in tables.items()}
+        found = sorted({str(name) for each in names.values() for name in each.unique().to_pylist()})
+        self.groups: list[str] = list(languages) if by == "language" else found
+        self._tables = tables
+        self._stretches = {
+            kind: _stretches(names[kind], table.column("bucket"), self.groups) for kind, table in tables.items()
+        }
+        self._in_blocks = set(in_blocks)
+        self._types: dict[tuple[UnitKind, int], WordTypes] = {}
 
     @cached_property
-    def units(self) -> _core.UnitSet:
-        """All units, in the order of the groups."""
-        units = _core.UnitSet(len(self.groups))
-        for stretch in self._stretches:
-            self._add(units, stretch.group, stretch)
-        return units
+    def whole(self) -> Arrangement:
+        """All units by group."""
+        return self._arrange(dict.fromkeys(self._tables, 1))
 
     @cached_property
-    def text(self) -> Array:
+    def in_blocks(self) -> Arrangement:
+        """All units by group, and by block where what is distinct is asked for."""
+        return self._arrange({kind: BLOCKS if kind in self._in_blocks else 1 for kind in self._tables})
+
+    @cached_property
+    def text(self) -> dict[UnitKind, Array]:
         """Words, characters and bytes of each group and bucket."""
-        return np.frombuffer(self.units.text_totals(), np.int64).reshape(len(self.groups), BUCKETS, 3)
+        arranged = self.in_blocks if self._in_blocks else self.whole
+        totals = arranged.split(arranged.units.text_totals(), BUCKETS, 3)
+        return {kind: np.asarray(each.sum(axis=1)) for kind, each in totals.items()}
 
-    def by_bucket(self, group: int) -> _core.UnitSet:
-        """The units of one group, each bucket as a group of its own; for what does not add up over buckets."""
-        if group not in self._by_bucket:
-            units = _core.UnitSet(BUCKETS)
-            for stretch in self._of(group):
-                self._add(units, stretch.bucket, stretch)
-            self._by_bucket[group] = units
-        return self._by_bucket[group]
-
-    def word_types(self, group: int) -> WordTypes:
+    def word_types(self, kind: UnitKind, group: int) -> WordTypes:
         """The distinct words of a group, each with one space before it."""
-        if group not in self._types:
-            self._types[group] = self._find_types(group)
-        return self._types[group]
+        if (kind, group) not in self._types:
+            self._types[kind, group] = self._find_types(kind, group)
+        return self._types[kind, group]
 
-    def _find_types(self, group: int) -> WordTypes:
+    def _arrange(self, blocks: dict[UnitKind, int]) -> Arrangement:
+        import pyarrow as pa
+
+        units = _core.UnitSet(len(self.groups) * sum(blocks.values()))
+        start = 0
+        for kind, table in self._tables.items():
+            for stretch in self._stretches[kind]:
+                group = start + stretch.group * blocks[kind] + stretch.bucket * blocks[kind] // BUCKETS
+                rows = table.slice(stretch.start, stretch.length)
+                for batch in rows.to_batches():
+                    opens = batch["opens"].cast(pa.uint8())
+                    units.add_columns(group, batch["bucket"], opens, batch["unit"], batch["count"])
+            start += len(self.groups) * blocks[kind]
+        return Arrangement(units, blocks, len(self.groups))
+
+    def _find_types(self, kind: UnitKind, group: int) -> WordTypes:
         import pyarrow as pa
         from pyarrow import compute
 
-        parts, buckets = [], []
-        for stretch in self._of(group):
-            opens = self._columns["opens"].slice(stretch.start, stretch.length)
-            units = self._columns["unit"].slice(stretch.start, stretch.length)
-            units = units.filter(compute.invert(opens))
+        parts: list[Any] = []
+        blocks = []
+        for stretch in self._stretches[kind]:
+            if stretch.group != group:
+                continue
+            rows = self._tables[kind].slice(stretch.start, stretch.length)
+            units = rows.column("unit").filter(compute.invert(rows.column("opens")))
             units = units.filter(compute.match_substring_regex(units, _ONE_WORD))
             parts += units.chunks
-            buckets.append(np.full(len(units), stretch.bucket))
+            blocks.append(np.full(len(units), stretch.bucket * BLOCKS // BUCKETS))
         found = pa.chunked_array(parts, pa.large_string()).combine_chunks().dictionary_encode()
         codes = found.indices.to_numpy()
-        where = np.concatenate(buckets) if buckets else np.empty(0, int)
-        first = np.full(len(found.dictionary), BUCKETS)
+        where = np.concatenate(blocks) if blocks else np.empty(0, int)
+        first = np.full(len(found.dictionary), BLOCKS)
         last = np.full(len(found.dictionary), -1)
         np.minimum.at(first, codes, where)
         np.maximum.at(last, codes, where)
-        return WordTypes(found.dictionary, np.where(first == last, first, BUCKETS))
-
-    def _of(self, group: int) -> list[_Stretch]:
-        return [stretch for stretch in self._stretches if stretch.group == group]
-
-    def _add(self, units: _core.UnitSet, group: int, stretch: _Stretch) -> None:
-        import pyarrow as pa
-
-        rows = pa.table({name: column.slice(stretch.start, stretch.length) for name, column in self._columns.items()})
-        for batch in rows.to_batches():
-            units.add_columns(group, batch["bucket"], batch["opens"].cast(pa.uint8()), batch["unit"], batch["count"])
+        return WordTypes(found.dictionary, np.where(first == last, first, BLOCKS))
 
 
 # One space and then a word, as the core sees words: without what Python's str.split() splits at.

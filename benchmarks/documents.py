@@ -1,0 +1,351 @@
+"""Documents to counts: MB of text per CPU second from JSONL, JSONL.zst and Parquet; memory; the share of reading.
+
+The peer is what one would write without piecework: pyarrow reads, `collections.Counter` counts, on a pool of
+as many processes. It counts the same training words, all of them, without sampling; the tables are compared.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Bench, Contender, from_command_line, interleave, run, save
+from benchmarks.text import load_text, read_documents, text_path
+
+FORMATS = ("JSONL", "JSONL.zst", "Parquet")
+SUFFIXES = {"JSONL": ".jsonl", "JSONL.zst": ".jsonl.zst", "Parquet": ".parquet"}
+FILES = 8
+PROCESSES = 2
+GROWTH = 10
+GROWTH_MEMORY = "600MB"
+# What is sampled: all, to measure counting, and what the paper has, where reading is nearly all of the work.
+SAMPLES = {"all": ("100%", "0%"), "paper": ("1%", "0.2%")}
+
+
+def benchmark(bench: Bench) -> dict[str, Any]:
+    text = bench.text_file
+    corpus = bench.work / f"documents_{bench.size_mb}mb"
+    prepare(text, corpus)
+    contenders = []
+    for name in FORMATS:
+        for sample in SAMPLES:
+            ours = f"piecework, {name}, {sample}"
+            contenders.append(Contender(ours, command("piecework", corpus / name, sample), package="piecework"))
+        peer = command("peer", corpus / name, name)
+        contenders.append(Contender(f"pyarrow and Counter, {name}", peer, package="pyarrow", limit_s=1200))
+    split = command("sentencepiece", text)
+    contenders.append(Contender("SentencePiece, text, load and split", split, package="sentencepiece", limit_s=1200))
+    results = interleave(contenders, rounds=bench.rounds)
+    return {
+        "text": bench.describe_text(),
+        "settings": {"files": FILES, "processes": PROCESSES, "samples": SAMPLES},
+        "contenders": results,
+        "same_tables": {name: _same_tables(corpus / name) for name in FORMATS},
+        "reading": {
+            f"{name}, {sample}": dict(run(Contender("share", command("share", corpus / name, sample))).detail)
+            for name in FORMATS
+            for sample in SAMPLES
+        },
+        "growth": growth(bench),
+    }
+
+
+def growth(bench: Bench) -> list[dict[str, Any]]:
+    """Peak memory of all processes together on a tenth of the largest text that is there, and on all of it."""
+    sizes = [bench.size_mb] if bench.quick else [400, bench.size_mb]
+    size_mb = next(size for size in sizes if text_path(bench.work, size).exists())
+    rows = []
+    for share in (GROWTH, 1):
+        corpus = bench.work / f"documents_{size_mb}mb_1_{share}"
+        prepare(text_path(bench.work, size_mb), corpus, share=share, formats=("JSONL.zst",))
+        ours = command("piecework", corpus / "JSONL.zst", "all", GROWTH_MEMORY)
+        result = interleave([Contender("piecework", ours, package="piecework")], rounds=1)["piecework"]
+        rows.append({"size_mb": round(load_text(bench.work, size_mb).size_mb / share), **result})
+    return rows
+
+
+def command(name: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-m", "benchmarks.documents", "run", name, *map(str, arguments)]
+
+
+def prepare(text: Path, corpus: Path, *, share: int = 1, formats: tuple[str, ...] = FORMATS) -> None:
+    """Write the documents of a text in every format, unless they are there; in a process of its own."""
+    if (corpus / "done").exists():
+        return
+    shutil.rmtree(corpus, ignore_errors=True)
+    done = run(Contender("prepare", command("prepare", text, corpus, share, *formats)))
+    if done.state != "ok":
+        raise SystemExit(f"cannot prepare {corpus}: {done.state}")
+    (corpus / "done").touch()
+
+
+def _same_tables(folder: Path) -> dict[str, Any]:
+    return dict(run(Contender("compare", command("compare", folder))).detail)
+
+
+# What runs in processes of its own.
+
+
+def write_documents(text: str, corpus: str, share: str, *formats: str) -> dict[str, Any]:
+    import pyarrow
+    import pyarrow.parquet
+    import zstandard
+
+    documents = [document.decode() for document in read_documents(Path(text))[:: int(share)]]
+    for name in formats:
+        folder = Path(corpus) / name
+        folder.mkdir(parents=True)
+        for number in range(FILES):
+            path = folder / f"all_xx-{number}{SUFFIXES[name]}"
+            part = documents[number::FILES]
+            if name == "Parquet":
+                pyarrow.parquet.write_table(pyarrow.table({"text": part}), path, compression="zstd")
+                continue
+            lines = "".join(
+                json.dumps({"id": index, "text": line}, ensure_ascii=False) + "\n" for index, line in enumerate(part)
+            )
+            data = lines.encode()
+            path.write_bytes(zstandard.compress(data) if name.endswith("zst") else data)
+    return {"documents": len(documents)}
+
+
+def count_piecework(folder: str, sample: str, memory: str = "4GB") -> dict[str, Any]:
+    import piecework
+
+    train, evaluation = SAMPLES[sample]
+    study = piecework.Study(
+        folder=folder,
+        corpus={"path": "{category}_{language}-*"},
+        sampling={"train": train, "eval": evaluation},
+    )
+    out = Path(folder) / f"out-{sample}"
+    with Memory() as peak:
+        started = _cpu_s()
+        counts = piecework.count(study, out=out, threads=PROCESSES, memory=memory, force=True)
+        cpu_s = _cpu_s() - started
+    size_bytes = counts.subsets.column("read_bytes")[0].as_py()
+    return {
+        "mb_per_cpu_s": size_bytes / 1e6 / cpu_s,
+        "tree_memory_mb": peak.peak_bytes / 1e6,
+        "size_bytes": size_bytes,
+        "distinct": counts.description["tables"]["train"]["rows"],
+    }
+
+
+def count_peer(folder: str, layout: str) -> dict[str, Any]:
+    import multiprocessing
+
+    import pyarrow
+    import pyarrow.parquet
+
+    started = _cpu_s()
+    words: Counter[str] = Counter()
+    size_bytes = 0
+    with Memory() as peak:
+        paths = sorted(Path(folder).glob("all_xx-*"))
+        with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
+            for part, size in pool.imap_unordered(_count_file, [(path, layout) for path in paths], chunksize=1):
+                words.update(part)
+                size_bytes += size
+            pool.close()
+            pool.join()
+        rows = sorted(words.items())
+        table = pyarrow.table({"word": [word for word, _ in rows], "count": [count for _, count in rows]})
+        pyarrow.parquet.write_table(table, Path(folder) / "peer.parquet", compression="zstd")
+    cpu_s = _cpu_s() - started
+    return {
+        "mb_per_cpu_s": size_bytes / 1e6 / cpu_s,
+        "tree_memory_mb": peak.peak_bytes / 1e6,
+        "size_bytes": size_bytes,
+        "distinct": len(words),
+    }
+
+
+def _count_file(task: tuple[Path, str]) -> tuple[dict[str, int], int]:
+    path, layout = task
+    words: Counter[str] = Counter()
+    size_bytes = 0
+    for text in _texts(path, layout):
+        size_bytes += len(text.encode())
+        for line in text.split("\n"):
+            if line and "▅" not in line:
+                first, *others = line.replace("▁", " ").split(" ")
+                words[first] += 1
+                words.update([f"▁{word}" for word in others])
+    return dict(words), size_bytes
+
+
+def _texts(path: Path, layout: str) -> Iterator[str]:
+    import pyarrow
+    import pyarrow.json
+    import pyarrow.parquet
+
+    if layout == "Parquet":
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(columns=["text"]):
+            yield from batch.column(0).to_pylist()
+        return
+    with pyarrow.input_stream(path, compression="zstd" if layout.endswith("zst") else None) as stream:
+        table = pyarrow.json.read_json(
+            stream,
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=64 << 20),
+            parse_options=pyarrow.json.ParseOptions(
+                explicit_schema=pyarrow.schema([("text", pyarrow.string())]), unexpected_field_behavior="ignore"
+            ),
+        )
+    for chunk in table.column("text").iterchunks():
+        yield from chunk.to_pylist()
+
+
+def split_sentencepiece(text: str) -> dict[str, Any]:
+    """SentencePiece until it has its words: it is stopped when its log says so."""
+    program = (
+        "import sys, sentencepiece; sentencepiece.SentencePieceTrainer.train(input=sys.argv[1], "
+        f"model_prefix='/dev/null', model_type='bpe', vocab_size=8000, num_threads={PROCESSES}, "
+        "normalization_rule_name='identity', remove_extra_whitespaces=False, max_sentence_length=2**30, character_coverage=0.9999, byte_fallback=True)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, text], stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    splitting = False
+    cpu_s = 0.0
+    with Memory() as peak:
+        for line in process.stderr:
+            splitting = splitting or "Tokenizing input sentences with whitespace" in line
+            if splitting and re.search(r"Done! \d+", line):
+                fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+                cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+                process.kill()
+                break
+    process.wait()
+    if not cpu_s:
+        raise SystemExit("SentencePiece did not say that it has its words")
+    size_bytes = Path(text).stat().st_size
+    return {
+        "mb_per_cpu_s": size_bytes / 1e6 / cpu_s,
+        "tree_memory_mb": peak.peak_bytes / 1e6,
+        "size_bytes": size_bytes,
+    }
+
+
+def compare_tables(folder: str) -> dict[str, Any]:
+    """Whether piecework and the peer have the same words with the same counts."""
+    import pyarrow.parquet
+
+    ours = pyarrow.parquet.read_table(Path(folder) / "out-all" / "counts" / "train.parquet")
+    peer = pyarrow.parquet.read_table(Path(folder) / "peer.parquet")
+    same = dict(zip(ours["word"].to_pylist(), ours["count"].to_pylist(), strict=True)) == dict(
+        zip(peer["word"].to_pylist(), peer["count"].to_pylist(), strict=True)
+    )
+    return {"equal": same, "distinct": len(ours)}
+
+
+def share_of_reading(folder: str, sample: str) -> dict[str, Any]:
+    """CPU seconds on one process for reading alone, for placing documents as well, and for all of counting."""
+    import piecework
+    from piecework.corpus import open_batches
+    from piecework.counting.plan import Plan
+    from piecework.counting.worker import ShardJob, count_shard, encoded
+
+    train, evaluation = SAMPLES[sample]
+    study = piecework.Study(
+        folder=folder, corpus={"path": "{category}_{language}-*"}, sampling={"train": train, "eval": evaluation}
+    )
+    plan = Plan.of(study)
+    sampler = plan.sampler()
+    partial = Path(folder) / "share"
+    job = ShardJob(sampler, partial, 1 << 30)
+
+    def read(*, placed: bool) -> None:
+        for shard in plan.shards:
+            for batch in open_batches(shard.slices, batch_bytes=1 << 20):
+                for text, _ in encoded(batch.documents) if placed else ():
+                    sampler.place(text, shard.subset)
+
+    def count() -> None:
+        for shard in plan.shards:
+            count_shard(job, shard, lambda _: None)
+
+    read(placed=False)  # imports, and the files into the page cache
+    reading_s = _timed(lambda: read(placed=False))
+    placing_s = _timed(lambda: read(placed=True))
+    counting_s = _timed(count)
+    shutil.rmtree(partial)
+    return {
+        "reading_cpu_s": reading_s,
+        "placing_cpu_s": placing_s,
+        "counting_cpu_s": counting_s,
+        "share": reading_s / counting_s,
+    }
+
+
+def _timed(call: Callable[[], object]) -> float:
+    started = time.process_time()
+    call()
+    return time.process_time() - started
+
+
+def _cpu_s() -> float:
+    """Of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
+
+
+class Memory:
+    """The largest memory that this process and those below it held at one moment, looked at every 20 ms."""
+
+    def __init__(self) -> None:
+        self.peak_bytes = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> "Memory":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        page = os.sysconf("SC_PAGE_SIZE")
+        while not self._done.wait(0.02):
+            parents = {}
+            for path in Path("/proc").glob("[0-9]*/stat"):
+                try:
+                    parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+                except OSError:
+                    continue
+            total = 0
+            for pid in parents:
+                above: int | None = pid
+                while above not in (None, os.getpid()):
+                    above = parents.get(above)
+                if above is not None:
+                    try:
+                        total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
+                    except OSError:
+                        continue
+            self.peak_bytes = max(self.peak_bytes, total)
+
+
+JOBS: dict[str, Callable[..., dict[str, Any]]] = {
+    "prepare": write_documents,
+    "piecework": count_piecework,
+    "peer": count_peer,
+    "sentencepiece": split_sentencepiece,
+    "compare": compare_tables,
+    "share": share_of_reading,
+}
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["run"]:
+        print(json.dumps(JOBS[sys.argv[2]](*sys.argv[3:])))
+    else:
+        told = from_command_line("documents", __doc__)
+        save(told.results, "documents", benchmark(told))

@@ -1,0 +1,324 @@
+"""The paper's whole evaluation: a multilingual tokenizer at six sizes and six monolingual ones, on six languages.
+
+Piecework evaluates on counted units, SentencePiece by encoding the evaluation documents for each tokenizer and size. Then:
+other weights for the languages on existing counts, to new tokenizers and figures.
+"""
+
+import importlib
+import json
+import shutil
+import string
+import sys
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Bench, Contender, from_command_line, interleave, run, save
+from benchmarks.text import REPOSITORY, Admission, _corpus, _standard_library
+
+SIZES = (10_000, 20_000, 30_000, 40_000, 51_200, 64_000)
+QUICK_SIZES = (2_000, 3_000, 4_000, 5_000, 6_000, 8_000)
+PAPER = ("fertility", "continued_words")
+EVALUATION = "33%"
+# Of the evaluation documents SentencePiece encodes one in so many; its time is scaled up by their bytes.
+SAMPLE = 8
+PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+STUDY = f"""
+name = "benchmark"
+[corpus]
+path = "{{category}}_{{language}}.jsonl"
+[sampling]
+train = "60%"
+eval = "{EVALUATION}"
+"""
+
+
+def benchmark(bench: Bench) -> dict[str, Any]:
+    folder = bench.work / f"evaluation_{'quick' if bench.quick else 'full'}"
+    described = run(_contender("prepare", folder, int(bench.quick)))
+    if described.state != "ok":
+        raise SystemExit(f"preparing the counts and tokenizers {described.state}")
+    contenders = [
+        _contender("piecework-paper", folder),
+        _contender("piecework-all", folder),
+        _contender("piecework-documents", folder),
+        _contender("sentencepiece-plain", folder, package="sentencepiece"),
+        _contender("sentencepiece-both", folder, package="sentencepiece", rounds=1),
+        _contender("reweight", folder),
+    ]
+    results = interleave(contenders, rounds=bench.rounds)
+    return {
+        "text": dict(described.detail),
+        "settings": {"sizes": QUICK_SIZES if bench.quick else SIZES, "threads": 1, "sample": SAMPLE},
+        "contenders": results,
+        "ratios": ratios(results),
+        "same_figures": dict(run(_contender("compare", folder, package="sentencepiece")).detail),
+    }
+
+
+def ratios(results: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """SentencePiece's CPU time for the encoding alone, divided by that of piecework's whole process."""
+    found = {}
+    for label, ours, theirs in (
+        ("fertility and continued words", "piecework-paper", "sentencepiece-plain"),
+        ("fertility and continued words, from documents", "piecework-documents", "sentencepiece-plain"),
+        ("all metrics", "piecework-all", "sentencepiece-both"),
+    ):
+        if results[ours]["state"] == results[theirs]["state"] == "ok":
+            found[label] = round(results[theirs]["scaled_cpu_s"]["median"] / results[ours]["cpu_s"]["median"], 1)
+    return found
+
+
+def evaluation_section(result: dict[str, Any]) -> list[str]:
+    """Markdown for RESULTS.md."""
+    text, rows = result["text"], result["contenders"]
+    lines = [
+        f"## Evaluating 12 tokenizers on {text['evaluation_bytes'] / 1e6:,.0f} MB",
+        "",
+        f"A multilingual tokenizer at {len(result['settings']['sizes'])} sizes and {len(text['languages'])} monolingual "
+        f"ones, on {', '.join(text['languages'])}; one thread. Piecework's figures have intervals and every size in "
+        f"between, and its time is that of the whole process, from counts unless it says otherwise. SentencePiece's is "
+        f"the encoding alone, of one document in {result['settings']['sample']}, scaled up by bytes. "
+        + ("The figures are equal." if result["same_figures"].get("equal") else "**The figures differ.**"),
+        "",
+        "| | CPU s | ratio |",
+        "| --- | ---: | ---: |",
+    ]
+    for name, row in rows.items():
+        if row["state"] != "ok":
+            lines.append(f"| {name} | {row['state']} | |")
+            continue
+        cpu = row.get("scaled_cpu_s", row["cpu_s"])["median"]
+        lines.append(f"| {name} | {cpu:,.1f} | |")
+    lines += [f"| {label} | | {ratio:,.0f}× |" for label, ratio in result["ratios"].items()]
+    return [*lines, ""]
+
+
+def _contender(
+    name: str, *arguments: object, package: str | None = "piecework", rounds: int | None = None
+) -> Contender:
+    command = [sys.executable, "-m", "benchmarks.evaluation", "--contender", name, *map(str, arguments)]
+    return Contender(name, command, package=package, rounds=rounds, threads=1)
+
+
+# The contenders, each in a process of its own.
+
+
+def prepare(folder: str, quick: str) -> dict[str, Any]:
+    """Documents by language, their counts, the tokenizers, and what SentencePiece is to encode."""
+    import piecework as pw
+    from piecework.corpus.sampling import Sampler
+    from piecework.counting.local import count
+    from piecework.study import Study
+
+    work = Path(folder)
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    languages = _write_documents(work, every=5 if quick == "1" else 1)
+    (work / "study.toml").write_text(STUDY)
+    counts = count(Study.load(work / "study.toml"), out=work, threads=1)
+    recipe = pw.Recipe.gpt_sw3(vocab_size=(QUICK_SIZES if quick == "1" else SIZES)[-1], hard_vocab_limit=False)
+    multilingual = pw.train(counts.training(), recipe)
+    multilingual.save(work / "tokenizers" / "multilingual")
+    for size in _sizes(multilingual.vocab_size):
+        multilingual.resize(size).save(work / "tokenizers" / f"multilingual-{size}")
+    for language, tokenizer in pw.train_monolingual(counts, recipe).items():
+        tokenizer.save(work / "tokenizers" / language)
+    evaluation_bytes = {}
+    for language, category in counts.weights:
+        name = f"{category}_{language}"
+        sampler = Sampler(seed=1, train=Fraction(60, 100), evaluation=Fraction(33, 100), weights={name: Fraction(1)})
+        texts = [text for text in _read(work / f"{name}.jsonl") if sampler.place(text.encode(), name).evaluation]
+        evaluation_bytes[name] = sum(len(text.encode()) for text in texts)
+        (work / f"eval_{name}.json").write_text(json.dumps(texts))
+    return {
+        "languages": languages,
+        "evaluation_bytes": sum(evaluation_bytes.values()),
+        "documents": sum(row["read_documents"] for row in counts.subsets.to_pylist()),
+        "by_subset": evaluation_bytes,
+    }
+
+
+def _write_documents(work: Path, *, every: int) -> list[str]:
+    admission = Admission()
+    files: dict[str, Any] = {}
+    languages = set()
+    number = 0
+    for pool in (_corpus(REPOSITORY.parent / "shared" / "corpus"), _standard_library()):
+        for kind, document in pool:
+            number += 1
+            if number % every or not admission.admit(document):
+                continue
+            category, language = ("python", "code") if kind == "Python standard library" else kind.split(" ")
+            languages.add(language)
+            name = f"{category}_{language}"
+            if name not in files:
+                files[name] = (work / f"{name}.jsonl").open("w", encoding="utf-8")
+            files[name].write(json.dumps({"text": document.decode()}, ensure_ascii=False) + "\n")
+    for file in files.values():
+        file.close()
+    return sorted(languages)
+
+
+def _read(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", newline="\n") as file:
+        for line in file:
+            yield json.loads(line)["text"]
+
+
+def _sizes(vocab_size: int) -> tuple[int, ...]:
+    return SIZES if vocab_size == SIZES[-1] else QUICK_SIZES
+
+
+def _tokenizers(work: Path) -> dict[str, Any]:
+    import piecework as pw
+
+    names = ["multilingual", *sorted({path.stem.rsplit("_", 1)[1] for path in work.glob("eval_*.json")})]
+    return {name: pw.Tokenizer.load(work / "tokenizers" / name) for name in names}
+
+
+def _evaluate(work: Path, counts: Any, metrics: tuple[str, ...] | None) -> Any:
+    import piecework as pw
+
+    tokenizers = _tokenizers(work)
+    sizes = {"multilingual": _sizes(tokenizers["multilingual"].vocab_size)}
+    return pw.evaluate(tokenizers, counts, sizes=sizes, metrics=metrics)
+
+
+def piecework_paper(folder: str) -> dict[str, Any]:
+    """Fertility and continued words, from the counts."""
+    from piecework.counting.store import Counts
+
+    found = _evaluate(Path(folder), Counts.load(folder), PAPER)
+    return {"figures": len(found.metrics) + len(found.sizes)}
+
+
+def piecework_all(folder: str) -> dict[str, Any]:
+    """Every metric, from the counts."""
+    from piecework.counting.store import Counts
+
+    found = _evaluate(Path(folder), Counts.load(folder), None)
+    return {"figures": len(found.metrics) + len(found.sizes)}
+
+
+def piecework_documents(folder: str) -> dict[str, Any]:
+    """Fertility and continued words; the documents are read and counted first."""
+    import piecework as pw
+
+    texts: dict[str, list[str]] = {}
+    for path in sorted(Path(folder).glob("eval_*.json")):
+        texts.setdefault(path.stem.rsplit("_", 1)[1], []).extend(json.loads(path.read_bytes()))
+    found = _evaluate(Path(folder), pw.count_units(texts), PAPER)
+    return {"figures": len(found.metrics) + len(found.sizes)}
+
+
+def _sentencepiece(folder: str, *, both: bool) -> dict[str, Any]:
+    sentencepiece = importlib.import_module("sentencepiece")
+    work = Path(folder)
+    names = sorted(path.name for path in (work / "tokenizers").iterdir() if path.name != "multilingual")
+    models = [
+        sentencepiece.SentencePieceProcessor(model_file=str(work / "tokenizers" / name / "tokenizer.model"))
+        for name in names
+    ]
+    seconds = scaled = 0.0
+    for path in sorted(work.glob("eval_*.json")):
+        texts = json.loads(path.read_bytes())
+        sample = texts[::SAMPLE]
+        share = sum(len(text.encode()) for text in sample) / sum(len(text.encode()) for text in texts)
+        plain = [text.translate(PUNCTUATION) for text in sample]
+        start = time.process_time()
+        for model in models:
+            for text in plain:
+                model.encode(text)
+            for text in sample if both else ():
+                model.encode(text)
+        elapsed = time.process_time() - start
+        seconds += elapsed
+        scaled += elapsed / share
+    return {"encoding_cpu_s": seconds, "scaled_cpu_s": scaled, "tokenizers": len(models)}
+
+
+def sentencepiece_plain(folder: str) -> dict[str, Any]:
+    """The encoding that fertility and continued words take."""
+    return _sentencepiece(folder, both=False)
+
+
+def sentencepiece_both(folder: str) -> dict[str, Any]:
+    """The encoding that all metrics take: without punctuation, and as it is."""
+    return _sentencepiece(folder, both=True)
+
+
+def reweight(folder: str) -> dict[str, Any]:
+    """Icelandic three times as heavy: from existing counts to a tokenizer, and to its figures at all sizes."""
+    import piecework as pw
+    from piecework.counting.store import Counts
+
+    start, cpu = time.perf_counter(), time.process_time()
+    counts = Counts.load(folder)
+    weights = {subset: Fraction(3 if subset[0] == "is" else 1) for subset in counts.weights}
+    before = pw.Tokenizer.load(Path(folder) / "tokenizers" / "multilingual")
+    words = counts.training(weights=weights)
+    read_s = time.perf_counter() - start
+    tokenizer = pw.train(words, pw.Recipe.gpt_sw3(vocab_size=before.vocab_size))
+    trained_s = time.perf_counter() - start
+    sizes = _sizes(before.vocab_size)
+    evaluation = pw.evaluate({"before": before, "after": tokenizer}, counts, sizes={"after": sizes}, metrics=PAPER)
+    fertility = {row["language"]: row for row in evaluation.matrix("fertility").rows()}
+    return {
+        "read_wall_s": read_s,
+        "trained_wall_s": trained_s,
+        "evaluated_wall_s": time.perf_counter() - start,
+        "total_cpu_s": time.process_time() - cpu,
+        "fertility": {language: [row["before"], row["after"]] for language, row in fertility.items()},
+    }
+
+
+def compare(folder: str) -> dict[str, Any]:
+    """Whether tokens, starts and continued words equal those that SentencePiece's ids give, on the sample."""
+    import piecework as pw
+
+    sentencepiece = importlib.import_module("sentencepiece")
+    work = Path(folder)
+    tokenizers = _tokenizers(work)
+    texts: dict[str, list[str]] = {}
+    for path in sorted(work.glob("eval_*.json")):
+        texts.setdefault(path.stem.rsplit("_", 1)[1], []).extend(json.loads(path.read_bytes())[:: SAMPLE * 8])
+    evaluation = pw.evaluate(tokenizers, pw.count_units(texts), metrics=PAPER)
+    compared = 0
+    for name, tokenizer in tokenizers.items():
+        model = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model_bytes)
+        starts = [model.id_to_piece(number).startswith("▁") for number in range(model.get_piece_size())]
+        for row in evaluation.totals(name, "eval_plain").rows():
+            found = [0, 0, 0]
+            for text in texts[row["language"]]:
+                flags = [starts[number] for number in model.encode(text.translate(PUNCTUATION).replace("▁", " "))]
+                found[0] += len(flags)
+                found[1] += sum(flags)
+                found[2] += sum(one and not other for one, other in zip(flags, flags[1:], strict=False))
+            if found != [row["tokens"], row["starts"], row["continued"]]:
+                return {"equal": False, "tokenizer": name, "language": row["language"]}
+            compared += 3
+    return {"equal": True, "totals_compared": compared}
+
+
+CONTENDERS: dict[str, Callable[..., dict[str, Any]]] = {
+    "prepare": prepare,
+    "piecework-paper": piecework_paper,
+    "piecework-all": piecework_all,
+    "piecework-documents": piecework_documents,
+    "sentencepiece-plain": sentencepiece_plain,
+    "sentencepiece-both": sentencepiece_both,
+    "reweight": reweight,
+    "compare": compare,
+}
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--contender"]:
+        print(json.dumps(CONTENDERS[sys.argv[2]](*sys.argv[3:]), ensure_ascii=False))
+    else:
+        told = from_command_line("evaluation", __doc__)
+        save(told.results, "evaluation", benchmark(told))

@@ -1,0 +1,59 @@
+"""The paper's findings on real text, computed and shown; that they hold is not asserted."""
+
+import pytest
+
+import piecework as pw
+from evaluation.conftest import Sample
+from piecework.evaluation.findings import check_findings
+from piecework.evaluation.monolingual import ranking
+
+
+def test_findings(evaluation: pw.Evaluation, capsys: pytest.CaptureFixture[str]) -> None:
+    table = check_findings(evaluation)
+    rows = table.rows()
+    findings = list(dict.fromkeys(row["finding"] for row in rows))
+    assert len(findings) == 6
+    with capsys.disabled():
+        print(f"\n\n{evaluation.matrix('fertility').title}")
+        matrix = evaluation.matrix("fertility")
+        print("".join(f"{name:>14}" for name in matrix.columns))
+        for row in matrix.rows():
+            print("".join(f"{value:>14}" if isinstance(value, str) else f"{value:14.3f}" for value in row.values()))
+        for finding in findings:
+            cases = [row for row in rows if row["finding"] == finding]
+            against = [f"{row['case']} ({row['figures']})" for row in cases if not row["holds"]]
+            print(
+                f"{finding}: {len(cases) - len(against)} of {len(cases)}{'; not ' * bool(against)}{'; '.join(against)}"
+            )
+    figures = {row["case"]: row["figures"] for row in rows if row["finding"] == findings[0]}
+    assert figures["sv"].startswith(("sv ", "multilingual "))
+
+
+def test_ranking(evaluation: pw.Evaluation) -> None:
+    table = ranking(evaluation, "fertility")
+    assert len(table) == len(evaluation.groups) * len(evaluation.tokenizers)
+    for language in evaluation.groups:
+        values = table.where(language=language).column("value")
+        assert values == sorted(values)
+        assert table.where(language=language).column("behind")[0] == 0
+    bytes_per_token = ranking(evaluation, "bytes_per_token").where(language="sv").column("value")
+    assert bytes_per_token == sorted(bytes_per_token, reverse=True)
+
+
+def test_monolingual_tokenizers_are_trained_on_their_language_alone(sample: Sample) -> None:
+    class Source:
+        languages = ("da", "sv")
+
+        def training(self, language: str) -> pw.WordCounts:
+            return sample.word_counts[language]
+
+    seen = set()
+    recipe = pw.Recipe.gpt_sw3(vocab_size=2000)
+    found = pw.train_monolingual(Source(), recipe, progress=lambda language, _done, _wanted: seen.add(language))  # type: ignore[arg-type]
+    assert list(found) == ["da", "sv"]
+    for language, tokenizer in found.items():
+        assert tokenizer.model_bytes == pw.train(sample.word_counts[language], recipe).model_bytes
+    assert seen == {"da", "sv"}
+    with pytest.raises(pw.VocabularyTooLargeError, match='the language "da": vocab_size') as error:
+        pw.train_monolingual(Source(), pw.Recipe.gpt_sw3(vocab_size=10**6), languages=["da"])  # type: ignore[arg-type]
+    assert error.value.largest > 2000
