@@ -17,12 +17,8 @@ STEPS = ("train", "growth", "count", "encode")
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder for texts and models")
-    parser.add_argument(
-        "--quick", action="store_true", help="20 MB, one round; results stay in the work folder"
-    )
-    parser.add_argument(
-        "--only", nargs="+", choices=STEPS, default=list(STEPS), metavar="STEP", help=", ".join(STEPS)
-    )
+    parser.add_argument("--quick", action="store_true", help="20 MB, one round; results stay in the work folder")
+    parser.add_argument("--only", nargs="+", choices=STEPS, default=list(STEPS), metavar="STEP", help=", ".join(STEPS))
     arguments = parser.parse_args()
     arguments.work = arguments.work.resolve()  # the steps run in the repository's folder
     # Figures of one round are for looking at, not for the record.

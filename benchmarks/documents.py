@@ -127,10 +127,10 @@ def count_piecework(folder: str, sample: str, memory: str = "4GB") -> dict[str, 
         sampling={"train": train, "eval": evaluation},
     )
     out = Path(folder) / f"out-{sample}"
+    started = _cpu_s()
     with Memory() as peak:
-        started = _cpu_s()
         counts = piecework.count(study, out=out, threads=PROCESSES, memory=memory, force=True)
-        cpu_s = _cpu_s() - started
+    cpu_s = _cpu_s() - started - peak.cpu_s
     size_bytes = counts.subsets.column("read_bytes")[0].as_py()
     return {
         "mb_per_cpu_s": size_bytes / 1e6 / cpu_s,
@@ -160,7 +160,7 @@ def count_peer(folder: str, layout: str) -> dict[str, Any]:
         rows = sorted(words.items())
         table = pyarrow.table({"word": [word for word, _ in rows], "count": [count for _, count in rows]})
         pyarrow.parquet.write_table(table, Path(folder) / "peer.parquet", compression="zstd")
-    cpu_s = _cpu_s() - started
+    cpu_s = _cpu_s() - started - peak.cpu_s
     return {
         "mb_per_cpu_s": size_bytes / 1e6 / cpu_s,
         "tree_memory_mb": peak.peak_bytes / 1e6,
@@ -206,12 +206,20 @@ def _texts(path: Path, layout: str) -> Iterator[str]:
 
 def split_sentencepiece(text: str) -> dict[str, Any]:
     """SentencePiece until it has its words: it is stopped when its log says so."""
-    program = (
-        "import sys, sentencepiece; sentencepiece.SentencePieceTrainer.train(input=sys.argv[1], "
-        f"model_prefix='/dev/null', model_type='bpe', vocab_size=8000, num_threads={PROCESSES}, "
-        "normalization_rule_name='identity', remove_extra_whitespaces=False, max_sentence_length=2**30, character_coverage=0.9999, byte_fallback=True)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", program, text], stderr=subprocess.PIPE, text=True)
+    settings = {
+        "input": text,
+        "model_prefix": os.devnull,
+        "model_type": "bpe",
+        "vocab_size": 8000,
+        "num_threads": PROCESSES,
+        "normalization_rule_name": "identity",
+        "remove_extra_whitespaces": False,
+        "character_coverage": 0.9999,
+        "byte_fallback": True,
+        "max_sentence_length": 1 << 30,
+    }
+    program = f"import sentencepiece; sentencepiece.SentencePieceTrainer.train(**{settings!r})"
+    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
     assert process.stderr
     splitting = False
     cpu_s = 0.0
@@ -301,6 +309,8 @@ class Memory:
 
     def __init__(self) -> None:
         self.peak_bytes = 0
+        self.cpu_s = 0.0
+        """What the looking itself took, to be left out."""
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch)
 
@@ -315,23 +325,26 @@ class Memory:
     def _watch(self) -> None:
         page = os.sysconf("SC_PAGE_SIZE")
         while not self._done.wait(0.02):
-            parents = {}
-            for path in Path("/proc").glob("[0-9]*/stat"):
+            total = 0
+            for pid in _tree(os.getpid()):
                 try:
-                    parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+                    total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
                 except OSError:
                     continue
-            total = 0
-            for pid in parents:
-                above: int | None = pid
-                while above not in (None, os.getpid()):
-                    above = parents.get(above)
-                if above is not None:
-                    try:
-                        total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
-                    except OSError:
-                        continue
             self.peak_bytes = max(self.peak_bytes, total)
+        self.cpu_s = time.thread_time()
+
+
+def _tree(pid: int) -> Iterator[int]:
+    """A process and all below it."""
+    yield pid
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = path.read_text().split()
+        except OSError:
+            continue
+        for child in children:
+            yield from _tree(int(child))
 
 
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -28,15 +28,11 @@ def benchmark(bench: Bench) -> dict[str, Any]:
             continue
         for layout in ("2 KB", "whole"):
             tables.append(
-                measure_encoders(
-                    bench, model, whitespace_runs=whitespace_runs, layout=layout, sample_mb=SAMPLE_MB
-                )
+                measure_encoders(bench, model, whitespace_runs=whitespace_runs, layout=layout, sample_mb=SAMPLE_MB)
             )
         if whitespace_runs == "none" and not bench.quick:
             tables.append(
-                measure_encoders(
-                    bench, model, whitespace_runs="none", layout="2 KB", libraries=FAST, sample_mb=0
-                )
+                measure_encoders(bench, model, whitespace_runs="none", layout="2 KB", libraries=FAST, sample_mb=0)
             )
     return {"text": bench.describe_text(), "settings": {"threads": 1, "vocab_size": 64_000}, "tables": tables}
 

@@ -1,7 +1,7 @@
 """The paper's whole evaluation: a multilingual tokenizer at six sizes and six monolingual ones, on six languages.
 
-Piecework evaluates on counted units, SentencePiece by encoding the evaluation documents for each tokenizer and size. Then:
-other weights for the languages on existing counts, to new tokenizers and figures.
+Piecework evaluates on counted units, SentencePiece by encoding the evaluation documents for each tokenizer and size.
+Then: other weights for the languages on existing counts, to a new tokenizer and new figures.
 """
 
 import importlib
@@ -10,8 +10,9 @@ import shutil
 import string
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,19 @@ from benchmarks.text import REPOSITORY, Admission, _corpus, _standard_library
 SIZES = (10_000, 20_000, 30_000, 40_000, 51_200, 64_000)
 QUICK_SIZES = (2_000, 3_000, 4_000, 5_000, 6_000, 8_000)
 PAPER = ("fertility", "continued_words")
-EVALUATION = "33%"
+# Half of the documents train, half evaluate; and for growth, one document in so many.
+GROWTH = (8, 4, 2, 1)
 # Of the evaluation documents SentencePiece encodes one in so many; its time is scaled up by their bytes.
 SAMPLE = 8
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
-STUDY = f"""
+STUDY = """
 name = "benchmark"
 [corpus]
-path = "{{category}}_{{language}}.jsonl"
+path = "{category}_{language}.jsonl"
 [sampling]
-train = "60%"
-eval = "{EVALUATION}"
+train = "50%"
+eval = "50%"
 """
 
 
@@ -44,32 +46,59 @@ def benchmark(bench: Bench) -> dict[str, Any]:
     contenders = [
         _contender("piecework-paper", folder),
         _contender("piecework-all", folder),
-        _contender("piecework-documents", folder),
         _contender("sentencepiece-plain", folder, package="sentencepiece"),
         _contender("sentencepiece-both", folder, package="sentencepiece", rounds=1),
-        _contender("reweight", folder),
+        *reweight(folder),
     ]
     results = interleave(contenders, rounds=bench.rounds)
+    growth_runs = {every: run(_contender("growth", folder, every)) for every in GROWTH}
+    theirs = results["sentencepiece-plain"]
+    bytes_per_s = described.detail["evaluation_bytes"] / theirs["scaled_cpu_s"]["median"] if "rounds" in theirs else 0
     return {
         "text": dict(described.detail),
         "settings": {"sizes": QUICK_SIZES if bench.quick else SIZES, "threads": 1, "sample": SAMPLE},
         "contenders": results,
         "ratios": ratios(results),
+        "growth": [grown(each.detail, bytes_per_s) for each in growth_runs.values() if each.state == "ok"],
         "same_figures": dict(run(_contender("compare", folder, package="sentencepiece")).detail),
     }
 
 
 def ratios(results: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """SentencePiece's CPU time for the encoding alone, divided by that of piecework's whole process."""
+    """SentencePiece's CPU time for the encoding alone, divided by piecework's for the process, and for the call."""
     found = {}
     for label, ours, theirs in (
         ("fertility and continued words", "piecework-paper", "sentencepiece-plain"),
-        ("fertility and continued words, from documents", "piecework-documents", "sentencepiece-plain"),
         ("all metrics", "piecework-all", "sentencepiece-both"),
     ):
         if results[ours]["state"] == results[theirs]["state"] == "ok":
-            found[label] = round(results[theirs]["scaled_cpu_s"]["median"] / results[ours]["cpu_s"]["median"], 1)
+            encoding = results[theirs]["scaled_cpu_s"]["median"]
+            found[label] = round(encoding / results[ours]["cpu_s"]["median"], 1)
+            found[f"{label}, the call alone"] = round(encoding / results[ours]["evaluate_cpu_s"]["median"], 1)
     return found
+
+
+def grown(detail: Mapping[str, Any], bytes_per_s: float) -> dict[str, Any]:
+    """How the ratio changes with the amount of text: SentencePiece's time grows with it, piecework's with its words."""
+    theirs = detail["bytes"] / bytes_per_s if bytes_per_s else 0.0
+    return dict(detail) | {"sentencepiece_cpu_s": theirs, "ratio": round(theirs / detail["evaluate_cpu_s"], 1)}
+
+
+def reweight(folder: Path) -> list[Contender]:
+    """Icelandic three times as heavy: from existing counts to a tokenizer, and to its figures beside the old one's."""
+    size = (QUICK_SIZES if folder.name.endswith("quick") else SIZES)[-1]
+    out = folder / "tokenizers" / "reweighted"
+    piecework = [sys.executable, "-m", "piecework"]
+    counts = ["--counts", str(folder), "--threads", "1"]
+    train = ["train", "--weight", "is=3", "--vocab-size", str(size), "--out", str(out), "--force"]
+    evaluate = ["evaluate", str(folder / "tokenizers" / "multilingual"), str(out)]
+    metrics = [part for name in PAPER for part in ("--metric", name)]
+    return [
+        Contender("train --weight is=3", [*piecework, *train, *counts], package="piecework", threads=1),
+        Contender(
+            "evaluate before and after", [*piecework, *evaluate, *counts, *metrics], package="piecework", threads=1
+        ),
+    ]
 
 
 def evaluation_section(result: dict[str, Any]) -> list[str]:
@@ -78,22 +107,32 @@ def evaluation_section(result: dict[str, Any]) -> list[str]:
     lines = [
         f"## Evaluating 12 tokenizers on {text['evaluation_bytes'] / 1e6:,.0f} MB",
         "",
-        f"A multilingual tokenizer at {len(result['settings']['sizes'])} sizes and {len(text['languages'])} monolingual "
-        f"ones, on {', '.join(text['languages'])}; one thread. Piecework's figures have intervals and every size in "
-        f"between, and its time is that of the whole process, from counts unless it says otherwise. SentencePiece's is "
-        f"the encoding alone, of one document in {result['settings']['sample']}, scaled up by bytes. "
+        f"A multilingual tokenizer at {len(result['settings']['sizes'])} sizes and {len(text['languages'])} "
+        f"monolingual ones, on {', '.join(text['languages'])}; one thread. Piecework's figures have intervals, and its "
+        "time is that of the whole process, from the counts. SentencePiece's is the encoding alone, of one document in "
+        f"{result['settings']['sample']}, scaled up by bytes. "
         + ("The figures are equal." if result["same_figures"].get("equal") else "**The figures differ.**"),
         "",
-        "| | CPU s | ratio |",
-        "| --- | ---: | ---: |",
+        "| | CPU s |",
+        "| --- | ---: |",
     ]
     for name, row in rows.items():
         if row["state"] != "ok":
-            lines.append(f"| {name} | {row['state']} | |")
+            lines.append(f"| {name} | {row['state']} |")
             continue
         cpu = row.get("scaled_cpu_s", row["cpu_s"])["median"]
-        lines.append(f"| {name} | {cpu:,.1f} | |")
-    lines += [f"| {label} | | {ratio:,.0f}× |" for label, ratio in result["ratios"].items()]
+        lines.append(f"| {name} | {cpu:,.1f} |")
+    lines += ["", *(f"- {label}: {ratio:,.0f}×" for label, ratio in result["ratios"].items()), ""]
+    lines += ["With more text there is less that is new, so the ratio grows with it:", ""]
+    lines += [
+        "| text | units | evaluating, CPU s | SentencePiece, CPU s | ratio |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for row in result["growth"]:
+        lines.append(
+            f"| {row['bytes'] / 1e6:,.0f} MB | {row['units']:,} | {row['evaluate_cpu_s']:,.1f} | "
+            f"{row['sentencepiece_cpu_s']:,.0f} | {row['ratio']:,.0f}× |"
+        )
     return [*lines, ""]
 
 
@@ -130,7 +169,7 @@ def prepare(folder: str, quick: str) -> dict[str, Any]:
     evaluation_bytes = {}
     for language, category in counts.weights:
         name = f"{category}_{language}"
-        sampler = Sampler(seed=1, train=Fraction(60, 100), evaluation=Fraction(33, 100), weights={name: Fraction(1)})
+        sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 2), weights={name: Fraction(1)})
         texts = [text for text in _read(work / f"{name}.jsonl") if sampler.place(text.encode(), name).evaluation]
         evaluation_bytes[name] = sum(len(text.encode()) for text in texts)
         (work / f"eval_{name}.json").write_text(json.dumps(texts))
@@ -180,39 +219,43 @@ def _tokenizers(work: Path) -> dict[str, Any]:
     return {name: pw.Tokenizer.load(work / "tokenizers" / name) for name in names}
 
 
-def _evaluate(work: Path, counts: Any, metrics: tuple[str, ...] | None) -> Any:
+def _evaluate(work: Path, counts: Any, metrics: tuple[str, ...] | None) -> dict[str, Any]:
     import piecework as pw
 
     tokenizers = _tokenizers(work)
     sizes = {"multilingual": _sizes(tokenizers["multilingual"].vocab_size)}
-    return pw.evaluate(tokenizers, counts, sizes=sizes, metrics=metrics)
+    start = time.process_time()
+    found = pw.evaluate(tokenizers, counts, sizes=sizes, metrics=metrics)
+    return {"evaluate_cpu_s": time.process_time() - start, "figures": len(found.metrics) + len(found.sizes)}
 
 
 def piecework_paper(folder: str) -> dict[str, Any]:
     """Fertility and continued words, from the counts."""
     from piecework.counting.store import Counts
 
-    found = _evaluate(Path(folder), Counts.load(folder), PAPER)
-    return {"figures": len(found.metrics) + len(found.sizes)}
+    return _evaluate(Path(folder), Counts.load(folder), PAPER)
 
 
 def piecework_all(folder: str) -> dict[str, Any]:
     """Every metric, from the counts."""
     from piecework.counting.store import Counts
 
-    found = _evaluate(Path(folder), Counts.load(folder), None)
-    return {"figures": len(found.metrics) + len(found.sizes)}
+    return _evaluate(Path(folder), Counts.load(folder), None)
 
 
-def piecework_documents(folder: str) -> dict[str, Any]:
-    """Fertility and continued words; the documents are read and counted first."""
+def growth(folder: str, every: str) -> dict[str, Any]:
+    """Fertility and continued words of one document in `every`, of all there are; counted first."""
     import piecework as pw
 
     texts: dict[str, list[str]] = {}
-    for path in sorted(Path(folder).glob("eval_*.json")):
-        texts.setdefault(path.stem.rsplit("_", 1)[1], []).extend(json.loads(path.read_bytes()))
-    found = _evaluate(Path(folder), pw.count_units(texts), PAPER)
-    return {"figures": len(found.metrics) + len(found.sizes)}
+    for path in sorted(Path(folder).glob("*.jsonl")):
+        texts.setdefault(path.stem.rsplit("_", 1)[1], []).extend(list(_read(path))[:: int(every)])
+    size_bytes = sum(len(text.encode()) for each in texts.values() for text in each)
+    start = time.process_time()
+    counts = pw.count_units(texts)
+    counted = {"count_cpu_s": time.process_time() - start, "bytes": size_bytes}
+    units = counts.evaluation(plain=True).column("unit").unique()
+    return counted | {"units": len(units)} | _evaluate(Path(folder), counts, PAPER)
 
 
 def _sentencepiece(folder: str, *, both: bool) -> dict[str, Any]:
@@ -251,31 +294,6 @@ def sentencepiece_both(folder: str) -> dict[str, Any]:
     return _sentencepiece(folder, both=True)
 
 
-def reweight(folder: str) -> dict[str, Any]:
-    """Icelandic three times as heavy: from existing counts to a tokenizer, and to its figures at all sizes."""
-    import piecework as pw
-    from piecework.counting.store import Counts
-
-    start, cpu = time.perf_counter(), time.process_time()
-    counts = Counts.load(folder)
-    weights = {subset: Fraction(3 if subset[0] == "is" else 1) for subset in counts.weights}
-    before = pw.Tokenizer.load(Path(folder) / "tokenizers" / "multilingual")
-    words = counts.training(weights=weights)
-    read_s = time.perf_counter() - start
-    tokenizer = pw.train(words, pw.Recipe.gpt_sw3(vocab_size=before.vocab_size))
-    trained_s = time.perf_counter() - start
-    sizes = _sizes(before.vocab_size)
-    evaluation = pw.evaluate({"before": before, "after": tokenizer}, counts, sizes={"after": sizes}, metrics=PAPER)
-    fertility = {row["language"]: row for row in evaluation.matrix("fertility").rows()}
-    return {
-        "read_wall_s": read_s,
-        "trained_wall_s": trained_s,
-        "evaluated_wall_s": time.perf_counter() - start,
-        "total_cpu_s": time.process_time() - cpu,
-        "fertility": {language: [row["before"], row["after"]] for language, row in fertility.items()},
-    }
-
-
 def compare(folder: str) -> dict[str, Any]:
     """Whether tokens, starts and continued words equal those that SentencePiece's ids give, on the sample."""
     import piecework as pw
@@ -297,7 +315,7 @@ def compare(folder: str) -> dict[str, Any]:
                 flags = [starts[number] for number in model.encode(text.translate(PUNCTUATION).replace("▁", " "))]
                 found[0] += len(flags)
                 found[1] += sum(flags)
-                found[2] += sum(one and not other for one, other in zip(flags, flags[1:], strict=False))
+                found[2] += sum(one and not other for one, other in pairwise(flags))
             if found != [row["tokens"], row["starts"], row["continued"]]:
                 return {"equal": False, "tokenizer": name, "language": row["language"]}
             compared += 3
@@ -308,10 +326,9 @@ CONTENDERS: dict[str, Callable[..., dict[str, Any]]] = {
     "prepare": prepare,
     "piecework-paper": piecework_paper,
     "piecework-all": piecework_all,
-    "piecework-documents": piecework_documents,
+    "growth": growth,
     "sentencepiece-plain": sentencepiece_plain,
     "sentencepiece-both": sentencepiece_both,
-    "reweight": reweight,
     "compare": compare,
 }
 

@@ -73,9 +73,7 @@ def run(contender: Contender) -> Run:
     }
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
-        process = subprocess.Popen(
-            contender.command, stdout=output, stderr=errors, env=environment, cwd=REPOSITORY
-        )
+        process = subprocess.Popen(contender.command, stdout=output, stderr=errors, env=environment, cwd=REPOSITORY)
         late = threading.Event()
 
         def stop() -> None:
@@ -105,9 +103,7 @@ def run(contender: Contender) -> Run:
     else:
         state = "ok"
     peak_mb = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
-    detail = (
-        json.loads(last_lines[0]) if state == "ok" and last_lines and last_lines[0].startswith("{") else {}
-    )
+    detail = json.loads(last_lines[0]) if state == "ok" and last_lines and last_lines[0].startswith("{") else {}
     return Run(state, usage.ru_utime + usage.ru_stime, wall_s, peak_mb, detail)
 
 
@@ -168,9 +164,7 @@ def _cpu_name() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    return next(
-        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine()
-    )
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 def save(results: Path, name: str, content: Mapping[str, Any]) -> None:
@@ -213,9 +207,7 @@ class Bench:
 
 def from_command_line(name: str, description: str | None) -> Bench:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
-    parser.add_argument(
-        "--work", type=Path, default=DEFAULT_WORK, help="folder of the texts (benchmarks.text)"
-    )
+    parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder of the texts (benchmarks.text)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the JSON files")
     parser.add_argument("--size", type=int, default=100, metavar="MB", dest="size_mb")
     parser.add_argument("--rounds", type=int, default=3)
@@ -224,6 +216,4 @@ def from_command_line(name: str, description: str | None) -> Bench:
     if arguments.quick:
         arguments.size_mb, arguments.rounds = 20, 1
     print(f"benchmarks.{name}: {arguments.size_mb} MB, {arguments.rounds} rounds", file=sys.stderr)
-    return Bench(
-        arguments.work.resolve(), arguments.results, arguments.size_mb, arguments.rounds, arguments.quick
-    )
+    return Bench(arguments.work.resolve(), arguments.results, arguments.size_mb, arguments.rounds, arguments.quick)

@@ -98,9 +98,7 @@ def growth_section(result: Result) -> list[str]:
     lines = [
         "## How the cost of training grows",
         "",
-        " ".join(
-            f"{_size(size['text'])}: {_sameness(size['same_pieces_and_scores'])}" for size in result["sizes"]
-        ),
+        " ".join(f"{_size(size['text'])}: {_sameness(size['same_pieces_and_scores'])}" for size in result["sizes"]),
         "",
         *table(["", "CPU s", "wall s", "peak MB", "CPU", "wall", "memory"], rows),
     ]
@@ -116,10 +114,7 @@ def growth_section(result: Result) -> list[str]:
                 (
                     [
                         name,
-                        *(
-                            ", ".join(f"{e:.2f}" for e in each[m])
-                            for m in ("cpu_s", "wall_s", "peak_memory_mb")
-                        ),
+                        *(", ".join(f"{e:.2f}" for e in each[m]) for m in ("cpu_s", "wall_s", "peak_memory_mb")),
                     ]
                     for name, each in exponents.items()
                 ),
@@ -139,9 +134,7 @@ def count_section(result: Result) -> list[str]:
     check = result["same_counts_as_python"]
     verdict = "The counts were not compared."
     if check:
-        verdict = (
-            f"The counts {'equal' if check['equal'] else '**differ from**'} those of a plain Python reading "
-        )
+        verdict = f"The counts {'equal' if check['equal'] else '**differ from**'} those of a plain Python reading "
         verdict += f"of the definition ({check['distinct']:,} distinct words)."
     return [
         f"## Counting words of {_size(result['text'])}",
@@ -183,9 +176,7 @@ def encode_section(result: Result) -> list[str]:
                     figure(row["peak_memory_mb"], digits=0),
                 ]
             )
-        runs = (
-            "no whitespace runs" if part["whitespace_runs"] == "none" else f"runs {part['whitespace_runs']}"
-        )
+        runs = "no whitespace runs" if part["whitespace_runs"] == "none" else f"runs {part['whitespace_runs']}"
         layout = "whole documents" if part["layout"] == "whole" else f"documents of about {part['layout']}"
         lines += [
             f"{size_mb:,.0f} MB in {documents:,} {layout}; a model with {runs}; ids compared with "
@@ -226,9 +217,7 @@ def readme_section(results: dict[str, Result]) -> list[str]:
                 speeds = [figure(row[f"{which}_mb_per_cpu_s"]) for which in ("first", "second")]
                 shown = f"**{_versioned(encode, name)}**" if name == OURS else _versioned(encode, name)
                 differ = part["documents_that_differ"][name]
-                rows.append(
-                    [shown, *speeds, DASH if differ is None else f"{differ:,} of {row['documents']:,}"]
-                )
+                rows.append([shown, *speeds, DASH if differ is None else f"{differ:,} of {row['documents']:,}"])
         header = ["encoding on one thread, MB per CPU s", "cold caches", "warm", "documents with other ids"]
         lines += table(header, rows)
     any_result = next(iter(results.values()))
@@ -286,9 +275,7 @@ def _sameness(check: Result) -> str:
         return "Piecework's pieces were not compared with SentencePiece's."
     if check["equal"]:
         return f"Piecework's {check['pieces']:,} pieces and their scores equal SentencePiece's."
-    return (
-        f"**Of piecework's {check['pieces']:,} pieces, {check['differing']:,} differ from SentencePiece's.**"
-    )
+    return f"**Of piecework's {check['pieces']:,} pieces, {check['differing']:,} differ from SentencePiece's.**"
 
 
 def _size(text: Result) -> str:
@@ -347,9 +334,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.table", description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--out", type=Path, help="file to write; by default the document is printed")
-    parser.add_argument(
-        "--readme", type=Path, help=f"file whose part between {' and '.join(MARKS)} is replaced"
-    )
+    parser.add_argument("--readme", type=Path, help=f"file whose part between {' and '.join(MARKS)} is replaced")
     arguments = parser.parse_args()
     paths = {name: arguments.results / f"{name}.json" for name in SECTIONS}
     results = {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}

@@ -256,9 +256,7 @@ def main() -> None:
     parser.add_argument("--force", action="store_true", help="gather again even where the files are there")
     arguments = parser.parse_args()
     arguments.work = arguments.work.resolve()
-    if arguments.force or not all(
-        text_path(arguments.work, s).with_suffix(".json").exists() for s in arguments.sizes
-    ):
+    if arguments.force or not all(text_path(arguments.work, s).with_suffix(".json").exists() for s in arguments.sizes):
         gather(arguments.work, tuple(arguments.sizes), arguments.corpus)
     for size_mb in arguments.sizes:
         text = load_text(arguments.work, size_mb)

@@ -39,6 +39,4 @@ def made_up_lines(count: int = 400, seed: int = 1) -> list[str]:
     ]
     words = ["".join(generator.choices(syllables, k=generator.randint(1, 4))) for _ in range(500)]
     weights = [1 / (rank + 1) for rank in range(len(words))]
-    return [
-        " ".join(generator.choices(words, weights, k=generator.randint(1, 20))) + "." for _ in range(count)
-    ]
+    return [" ".join(generator.choices(words, weights, k=generator.randint(1, 20))) + "." for _ in range(count)]

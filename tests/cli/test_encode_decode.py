@@ -74,9 +74,7 @@ def test_empty_input(run: Run, model: Path, command: str, stdin: str) -> None:
 
 def test_answers_come_line_by_line(model: Path) -> None:
     command = [*COMMAND, "encode", "--ids", "--model", str(model)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as process:
         assert process.stdin
         assert process.stdout
         for _ in range(3):
@@ -90,9 +88,7 @@ def test_answers_come_line_by_line(model: Path) -> None:
 def test_a_broken_pipe_ends_quietly(model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("förland ska på\n" * 200_000, encoding="utf-8")
     command = [*COMMAND, "encode", "--model", str(model), str(tmp_path / "a.txt")]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.readline()

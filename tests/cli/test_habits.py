@@ -166,9 +166,7 @@ def test_no_color(tmp_path: Path, text_file: Path) -> None:
 
 
 def test_output_is_utf8_in_any_locale(run: Run, model: Path) -> None:
-    done = run(
-        "encode", "--model", model, stdin="för\n", LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii"
-    )
+    done = run("encode", "--model", model, stdin="för\n", LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     assert "▁för" in done.stdout
     assert run("inspect", model, PYTHONIOENCODING="ascii").returncode == 0

@@ -193,9 +193,7 @@ def test_size_not_divisible_by_128(run: Run, text_file: Path) -> None:
         (["TEXT", "--out", "out", "--vocab-size", "64000"], 1, "at most"),
     ],
 )
-def test_mistakes(
-    run: Run, tmp_path: Path, text_file: Path, arguments: list[str], code: int, message: str
-) -> None:
+def test_mistakes(run: Run, tmp_path: Path, text_file: Path, arguments: list[str], code: int, message: str) -> None:
     done = run("train", *(str(text_file) if word == "TEXT" else word for word in arguments))
     assert done.returncode == code, done.stderr
     assert message in done.stderr

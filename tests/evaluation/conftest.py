@@ -50,7 +50,7 @@ def sample(all_texts: dict[str, list[str]]) -> Sample:
     training, evaluation = {}, {}
     for language, texts in all_texts.items():
         # Documents are cut, so that more of them fit in.
-        step = max(len(texts) // 60, 1)
+        step = max(len(texts) // 45, 1)
         training[language] = [text[:10_000] for text in texts[::step]]
         evaluation[language] = [text[:2_000] for text in texts[step // 2 + 1 :: step]]
     return Sample(training, evaluation)

@@ -113,8 +113,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
     "spaces at the end": BYTES | {"treat_whitespace_as_suffix": True},
     "spaces at the end, nfkc": {"treat_whitespace_as_suffix": True},
     "learned runs": BYTES | {"allow_whitespace_only_pieces": True},
-    "learned runs at the end": {"allow_whitespace_only_pieces": True, "treat_whitespace_as_suffix": True}
-    | BYTES,
+    "learned runs at the end": {"allow_whitespace_only_pieces": True, "treat_whitespace_as_suffix": True} | BYTES,
     "symbols": BYTES | {"user_defined_symbols": ["aa", "a", "▁self", "<s>", "\u0301", "😀"]},
     "symbols with spaces": IDENTITY | {"user_defined_symbols": ["▁▁", "a▁b", "x▁", "in the", "▁def▁", "▁"]},
     "symbols, nfkc": {"user_defined_symbols": ["ａ", "①", "▁a", "  ", "a b", "<|python|>"]},

@@ -67,9 +67,7 @@ def test_jsonl(tmp_path: Path, name: str, suffix: str) -> None:
     assert documents(write(tmp_path / (name + suffix), jsonl(TEXTS))) == TEXTS
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"row_group_size": 2}, {"compression": "zstd"}, {"use_dictionary": False}]
-)
+@pytest.mark.parametrize("options", [{}, {"row_group_size": 2}, {"compression": "zstd"}, {"use_dictionary": False}])
 @pytest.mark.parametrize(
     "kind",
     [
@@ -90,9 +88,7 @@ def test_parquet(tmp_path: Path, kind: pyarrow.DataType, options: dict[str, obje
     assert documents(path, batch_bytes=100) == TEXTS
 
 
-@pytest.mark.parametrize(
-    "name", ["a.txt", "a.text", "a.md", "a.py", "a", "a.txt.gz", "a.txt.zst", "a.py.gz", "a.gz"]
-)
+@pytest.mark.parametrize("name", ["a.txt", "a.text", "a.md", "a.py", "a", "a.txt.gz", "a.txt.zst", "a.py.gz", "a.gz"])
 def test_text(tmp_path: Path, name: str) -> None:
     text = "\n".join(TEXTS)
     assert "".join(documents(write(tmp_path / name, text.encode()))) == text
@@ -144,9 +140,7 @@ def test_a_line_of_20_megabytes(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("change", [lambda data: b"\xef\xbb\xbf" + data, lambda data: data.rstrip(b"\n")])
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst"])
-def test_byte_order_mark_and_missing_last_newline(
-    tmp_path: Path, name: str, change: Callable[[bytes], bytes]
-) -> None:
+def test_byte_order_mark_and_missing_last_newline(tmp_path: Path, name: str, change: Callable[[bytes], bytes]) -> None:
     skipped = Skipped()
     assert documents(write(tmp_path / name, change(jsonl(TEXTS))), skipped=skipped) == TEXTS
     assert skipped.total == 0
@@ -272,9 +266,7 @@ def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path, name: str) -> 
     assert {batch.file.path for batch in batches} == {path}
 
 
-@pytest.mark.parametrize(
-    "name", ["a.txt", "a.jsonl", "a.txt.gz", "a.txt.zst", "a.jsonl.zst", "zero.gz", "zero.zst"]
-)
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.txt.gz", "a.txt.zst", "a.jsonl.zst", "zero.gz", "zero.zst"])
 def test_empty_files(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     if name.startswith("zero"):
@@ -338,9 +330,7 @@ def test_folders_globs_and_order(tmp_path: Path) -> None:
     write(tmp_path / "script.sh.gz", b"echo\n")
 
     def found(*patterns: str) -> list[str]:
-        return [
-            str(file.path.relative_to(tmp_path)) for file in find_files(str(tmp_path / p) for p in patterns)
-        ]
+        return [str(file.path.relative_to(tmp_path)) for file in find_files(str(tmp_path / p) for p in patterns)]
 
     assert found("") == ["a.md", "b/c/y.jsonl", "b/z.txt", "code.py", "script.sh.gz"]
     assert found("b/z.txt", "a.md") == ["b/z.txt", "a.md"]

@@ -12,9 +12,7 @@ __all__ = ["command"]
 
 
 @click.command("decode")
-@click.option(
-    "-m", "--model", required=True, type=click.Path(path_type=Path), help="A .model, or its folder."
-)
+@click.option("-m", "--model", required=True, type=click.Path(path_type=Path), help="A .model, or its folder.")
 @click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
 @verbosity_options
 @click.pass_obj
@@ -59,9 +57,7 @@ def _parse_ids(line: bytes, vocab_size: int) -> list[int]:
     for word in line.translate(_SEPARATORS).split():
         if not word.isdigit():
             shown = word.decode(errors="backslashreplace")
-            raise ValueError(
-                f'"{shown}" is no id; ids are whole numbers, as `piecework encode --ids` writes them'
-            )
+            raise ValueError(f'"{shown}" is no id; ids are whole numbers, as `piecework encode --ids` writes them')
         # Compared by length first: int() refuses thousands of digits.
         if len(word.lstrip(b"0")) > 10 or int(word) >= vocab_size:
             raise ValueError(

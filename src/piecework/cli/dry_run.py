@@ -47,8 +47,7 @@ def show_plan(
 
     lines = ["recipe"]
     lines += [
-        f"  {name} = {'none' if value is None else orjson.dumps(value).decode()}"
-        for name, value in settings.items()
+        f"  {name} = {'none' if value is None else orjson.dumps(value).decode()}" for name, value in settings.items()
     ]
     lines += ["", f"input: {format_count(len(files), 'file')}, {format_bytes(size_bytes)} to read"]
     shown = files if terminal.verbose else files[:FILES_SHOWN]
@@ -61,11 +60,9 @@ def show_plan(
     else:
         total_s = estimate.counting_s + estimate.training_s
         lines += [
-            f"estimate, from counting {format_bytes(estimate.sample_bytes)} "
-            f"with {format_count(threads, 'thread')}",
+            f"estimate, from counting {format_bytes(estimate.sample_bytes)} with {format_count(threads, 'thread')}",
             f"  time    about {format_seconds(total_s)} ({format_seconds(estimate.counting_s)} to count, "
             f"{format_seconds(estimate.training_s)} to train)",
-            f"  memory  about {format_bytes(estimate.memory_bytes)}, "
-            f"for {estimate.distinct_words:,} distinct words",
+            f"  memory  about {format_bytes(estimate.memory_bytes)}, for {estimate.distinct_words:,} distinct words",
         ]
     print("\n".join(lines), flush=True)

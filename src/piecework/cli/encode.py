@@ -16,9 +16,7 @@ __all__ = ["command"]
 
 
 @click.command("encode")
-@click.option(
-    "-m", "--model", required=True, type=click.Path(path_type=Path), help="A .model, or its folder."
-)
+@click.option("-m", "--model", required=True, type=click.Path(path_type=Path), help="A .model, or its folder.")
 @click.option("--pieces", "output", flag_value="pieces", default=True, help="Write pieces [default].")
 @click.option("--ids", "output", flag_value="ids", help="Write ids.")
 @click.option("--json", "output", flag_value="json", help="Write an object with ids, pieces and offsets.")

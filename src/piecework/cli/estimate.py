@@ -33,9 +33,7 @@ class Estimate:
     training_s: float
 
 
-def estimate_training(
-    files: Sequence[InputFile], *, vocab_size: int, text_field: str, threads: int
-) -> Estimate | None:
+def estimate_training(files: Sequence[InputFile], *, vocab_size: int, text_field: str, threads: int) -> Estimate | None:
     """Count at most 8 MB or for one second, and extrapolate; None where the sample has no text.
 
     The number of distinct words grows as a power of the text's size (Heaps' law); the exponent comes from

@@ -154,6 +154,5 @@ def _visible(text: str) -> str:
     'a\\\\tb '
     """
     return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )

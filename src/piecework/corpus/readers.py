@@ -149,7 +149,8 @@ def _read_jsonl(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped
     lines_before = 0
     for block, read_bytes in _blocks(part, batch_bytes):
         documents: list[str | bytes] = []
-        for line_number, line in enumerate(block.split(b"\n"), lines_before + 1):
+        split = block.split(b"\n")
+        for line_number, line in enumerate(split, lines_before + 1):
             try:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError:
@@ -162,7 +163,7 @@ def _read_jsonl(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped
                 skipped.add(name, text, [line_number])
             else:
                 documents.append(text)
-        lines = block.count(b"\n")
+        lines = len(split) - 1
         lines_before += lines
         yield Batch(part.file, documents, read_bytes, lines)
 

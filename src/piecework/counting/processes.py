@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import pickle
@@ -211,6 +212,8 @@ class _Pool(Generic[Task, Result]):
 def serve(descriptor: int) -> None:
     """What a child does: take tasks from the socket until it closes."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    # Looking through records for cycles, of which they have none, took 8 % of the time; once a task is enough.
+    gc.disable()
     connection: Connection[Any, Any] = Connection(descriptor)
     unreported = 0
     reported_at = time.monotonic()
@@ -226,6 +229,7 @@ def serve(descriptor: int) -> None:
         function = connection.recv()
         while True:
             task = connection.recv()
+            gc.collect()
             try:
                 result = function(task, report)
             except PieceworkError as error:

@@ -119,7 +119,10 @@ class WordCounts:
                 raise InputError(f"{path}: word counts have the columns word and count; here: {', '.join(names)}")
             try:
                 for batch in file.iter_batches(columns=["word", "count"]):
-                    words, counts = batch.column("word").cast(pa.large_string()), batch.column("count").cast(pa.uint64())
+                    words, counts = (
+                        batch.column("word").cast(pa.large_string()),
+                        batch.column("count").cast(pa.uint64()),
+                    )
                     if words.null_count or counts.null_count:
                         raise InputError(f"{path}: a word or a count is null")
                     _add_columns(table, words, counts, source=str(path))

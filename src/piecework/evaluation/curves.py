@@ -10,7 +10,9 @@ import numpy as np
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, Metric, divide
 from piecework.evaluation.tables import Table
+from piecework.terms import RunOrder
 from piecework.tokenizer import assembly
+from piecework.tokenizer.schema import NORMAL
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Curve", "Sizes"]
@@ -40,7 +42,7 @@ class Sizes:
         Traceback (most recent call last):
         piecework.errors.InputError: size 20 of "roses": its vocabulary has 14 pieces; choose sizes from 10 to 14
         """
-        _, merges, _, _ = assembly.disassemble(tokenizer._model)
+        _, merges, characters, runs = assembly.disassemble(tokenizer._model)
         smallest = tokenizer.vocab_size - len(merges)
         for size in wanted:
             if size > tokenizer.vocab_size or size < smallest:
@@ -52,7 +54,7 @@ class Sizes:
                 raise InputError(
                     f'size {size:,} of "{name}": {what}; choose sizes from {smallest:,} to {tokenizer.vocab_size:,}'
                 )
-        if not _in_order(tokenizer):
+        if not _in_order(tokenizer, merges, characters, runs):
             raise InputError(
                 f'"{name}" has no smaller sizes: its pieces are not in the order in which training leaves them,'
                 " so that the first ones do not make a smaller vocabulary"
@@ -71,13 +73,15 @@ class Sizes:
         return [size - self.smallest for size in self.wanted]
 
 
-def _in_order(tokenizer: Tokenizer) -> bool:
-    """Whether the vocabulary is as training leaves it, so that its first merges are those of a smaller one.
+def _in_order(tokenizer: Tokenizer, merges: list[str], characters: list[str], runs: RunOrder | None) -> bool:
+    """Whether pieces and scores are as training leaves them, so that the first merges make a smaller vocabulary.
 
-    Resizing to the size that it has then changes nothing. This also makes sure that whitespace runs come last.
+    This also makes sure that whitespace runs come last. It is what resizing to the size that it has would not change.
     """
-    resized = tokenizer.resize(tokenizer.vocab_size)._model.pieces
-    return [(p.piece, p.score) for p in resized] == [(p.piece, p.score) for p in tokenizer._model.pieces]
+    expected = [(text, -float(i)) for i, text in enumerate([*merges, *characters])]
+    if runs is not None:
+        expected += assembly.whitespace_runs(runs, first_score=-float(len(expected)))
+    return [(piece.piece, piece.score) for piece in tokenizer._model.pieces if piece.type == NORMAL] == expected
 
 
 @dataclass(frozen=True, slots=True, eq=False)

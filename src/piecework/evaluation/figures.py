@@ -183,8 +183,8 @@ class Passes:
         from pyarrow import compute
 
         if self._single is None:
-            reachable = reachable_pieces(self._tokenizer)
-            texts = [piece.text for piece in self._tokenizer.pieces if reachable[piece.id]]
+            pieces = zip(self._tokenizer._model.pieces, reachable_pieces(self._tokenizer), strict=True)
+            texts = [piece.piece for piece, can_be_produced in pieces if can_be_produced]
             whole_words = [" " + text[1:] for text in texts if text.startswith(SPACE)]
             self._single = pa.array(whole_words, pa.large_string())
         return compute.is_in(words, value_set=self._single).to_numpy(zero_copy_only=False).astype(bool)

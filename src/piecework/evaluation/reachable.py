@@ -16,11 +16,13 @@ import numpy as np
 
 from piecework.evaluation.metrics import Array
 from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.schema import TYPE_NUMBERS
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["reachable_pieces"]
 
 _PRIVATE = range(0x10FF00, 0x10FFFE)
+_FROM_TEXT = (TYPE_NUMBERS["normal"], TYPE_NUMBERS["user_defined"])
 
 
 def reachable_pieces(tokenizer: Tokenizer) -> Array:
@@ -31,28 +33,29 @@ def reachable_pieces(tokenizer: Tokenizer) -> Array:
     >>> [tokenizer.pieces[i].text for i in np.flatnonzero(~reachable_pieces(tokenizer))]
     ['<unk>', '<s>', '</s>']
     """
-    pieces = tokenizer.pieces
-    border = _border(tokenizer)
-    candidates = [piece for piece in pieces if piece.type in ("normal", "user_defined")]
-    texts = [border + piece.text.replace(SPACE, " ") + border for piece in candidates]
-    before, *encoded = tokenizer.encode_batch([border, *texts])
-    left, right = len(before), len(border.encode()) if tokenizer._model.trainer_spec.byte_fallback else 1
-    reachable = np.zeros(len(pieces), bool)
-    for piece, ids in zip(candidates, encoded, strict=True):
-        reachable[piece.id] = ids[left : len(ids) - right] == [piece.id] and ids[:left] == before
-    _mark_bytes(tokenizer, reachable)
+    texts = [piece.piece for piece in tokenizer._model.pieces]
+    types = [piece.type for piece in tokenizer._model.pieces]
+    candidates = [number for number, kind in enumerate(types) if kind in _FROM_TEXT]
+    border = _border(texts)
+    framed = [border + texts[number].replace(SPACE, " ") + border for number in candidates]
+    before, *encoded = tokenizer.encode_batch([border, *framed])
+    right = len(border.encode()) if tokenizer._model.trainer_spec.byte_fallback else 1
+    after = before[len(before) - right :]
+    reachable = np.zeros(len(texts), bool)
+    reachable[candidates] = [ids == [*before, number, *after] for number, ids in zip(candidates, encoded, strict=True)]
+    _mark_bytes(tokenizer, types, reachable)
     return reachable
 
 
-def _border(tokenizer: Tokenizer) -> str:
+def _border(texts: list[str]) -> str:
     """A character that is in no piece."""
-    used = {character for piece in tokenizer.pieces for character in piece.text}
+    used = set("".join(texts))
     return next(chr(code) for code in _PRIVATE if chr(code) not in used)
 
 
-def _mark_bytes(tokenizer: Tokenizer, reachable: Array) -> None:
+def _mark_bytes(tokenizer: Tokenizer, types: list[int], reachable: Array) -> None:
     """A byte is within reach if a character that has it is no piece. UTF-8 has no use for C0, C1 and F5 to FF."""
-    byte_ids = [piece.id for piece in tokenizer.pieces if piece.type == "byte"]
+    byte_ids = [number for number, kind in enumerate(types) if kind == TYPE_NUMBERS["byte"]]
     if byte_ids:
         seen = {number for ids in tokenizer.encode_batch(list(_samples())) for number in ids}
         reachable[byte_ids] = [number in seen for number in byte_ids]
