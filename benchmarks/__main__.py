@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.measure import RESULTS
 from benchmarks.text import DEFAULT_WORK, REPOSITORY, SIZES_MB
 
-STEPS = ("train", "growth", "count", "encode")
+STEPS = ("train", "growth", "count", "documents", "encode")
 
 
 def main() -> None:
@@ -23,7 +23,9 @@ def main() -> None:
     arguments.work = arguments.work.resolve()  # the steps run in the repository's folder
     # Figures of one round are for looking at, not for the record.
     results = arguments.work / "results" if arguments.quick else RESULTS
-    sizes = SIZES_MB[:1] if arguments.quick else SIZES_MB if "growth" in arguments.only else SIZES_MB[:2]
+    sizes = (
+        SIZES_MB[:1] if arguments.quick else SIZES_MB if {"growth", "documents"} & set(arguments.only) else SIZES_MB[:2]
+    )
     python_m("text", "--work", arguments.work, "--sizes", *sizes)
     for step in arguments.only:
         quick = ["--quick"] if arguments.quick else []

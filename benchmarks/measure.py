@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.text import DEFAULT_WORK, REPOSITORY, Text, load_text, text_path
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PACKAGES = ("piecework", "sentencepiece", "tokenizers", "gigatoken", "rustbpe", "kitoken", "pyarrow")
+PACKAGES = ("piecework", "sentencepiece", "tokenizers", "gigatoken", "rustbpe", "kitoken", "pyarrow", "duckdb")
 
 
 @dataclass(frozen=True)

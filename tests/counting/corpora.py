@@ -15,6 +15,7 @@ import zstandard
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
 from piecework.counting.partial import PartialResults, ShardResult
 from piecework.counting.plan import Plan
+from piecework.counting.summary import subset_rows, sum_by_subset
 from piecework.counting.worker import ShardJob, count_shard
 from piecework.study import Study
 
@@ -108,10 +109,15 @@ def merge(plan: Plan, results: Sequence[ShardResult], folder: Path, partial: Par
                 for table in result.tables:
                     files[table.table] = (*files.get(table.table, ()), partial.path(shard, table))
         subsets.append(SubsetTables(subset.language, subset.category, files))
-    merge_tables(
-        MergeJob(tuple(subsets), folder, folder / ".partial" / "merging", memory_bytes=500_000_000, threads=1),
-        lambda _: None,
+    job = MergeJob(
+        subsets=tuple(subsets),
+        rows=tuple(subset_rows(plan, sum_by_subset(plan, results))),
+        folder=folder,
+        temporary=folder / ".partial" / "merging",
+        memory_bytes=500_000_000,
+        threads=1,
     )
+    merge_tables(job, lambda _: None)
 
 
 def result_bytes(out: Path, names: Sequence[str] = RESULTS) -> dict[str, bytes]:

@@ -115,7 +115,8 @@ def test_counts_never_overflow_silently(tmp_path: Path) -> None:
 
     def merge(*files: Path) -> None:
         subset = SubsetTables("x", "a", {"train": files})
-        merge_tables(MergeJob((subset,), tmp_path, tmp_path / "tmp", 200_000_000, 1), lambda _: None)
+        rows = ({"language": "x", "category": "a", "weight": "1"},)
+        merge_tables(MergeJob((subset,), rows, tmp_path, tmp_path / "tmp", 200_000_000, 1), lambda _: None)
 
     merge(*files)
     assert pyarrow.parquet.read_table(tmp_path / "train.parquet").column("count").to_pylist() == [2**64 - 1]

@@ -45,9 +45,9 @@ def test_coverage_of_the_jackknife(metric: str) -> None:
     shares = 1 / np.arange(1, pieces + 1)
     trials, values, found = 300, [], []
     for _ in range(trials):
-        # Each bucket leans towards other pieces, as documents do.
-        own = shares * generator.gamma(2.0, 0.5, (32, pieces))
-        frequencies = np.stack([generator.multinomial(400, row / row.sum()) for row in own])
+        # Each block leans towards other pieces, as documents do.
+        own = shares * generator.gamma(2.0, 0.5, (16, pieces))
+        frequencies = np.stack([generator.multinomial(800, row / row.sum()) for row in own])
         whole = frequencies.sum(axis=0)
         value = float(chosen.value({"frequencies": whole, "vocab_size": pieces}))
         without = chosen.value({"frequencies": whole - frequencies, "vocab_size": pieces})

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from piecework.corpus.subsets import Subset
 from piecework.counting.lock import locked
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size
-from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
+from piecework.counting.merge import MergeJob, SubsetTables, merge_tables, write_subsets
 from piecework.counting.partial import TABLES, PartialResults, ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.processes import run_tasks
 from piecework.counting.shards import Shard
 from piecework.counting.store import COUNTS_FILE, Counts, read_description
-from piecework.counting.summary import statistics_of, sum_by_subset, sum_skipped, write_description, write_subsets
+from piecework.counting.summary import statistics_of, subset_rows, sum_by_subset, sum_skipped, write_description
 from piecework.counting.worker import ShardJob, count_shard, first_skipped, strict_message
 from piecework.errors import InputError
 from piecework.files import prepare_output
@@ -96,8 +96,7 @@ def count(
                 _check_strict(description)
             if plan.weights != Counts(folder, description).weights:
                 # They act on counts, or the settings would differ.
-                statistics = statistics_of(Counts(folder, description))
-                write_subsets(folder, plan, statistics)
+                write_subsets(folder, subset_rows(plan, statistics_of(Counts(folder, description))))
         else:
             (folder / COUNTS_FILE).unlink(missing_ok=True)
             description = run.count(lock)
@@ -129,8 +128,7 @@ class _Run:
         if not any(of["read_documents"] for of in statistics.values()):
             files = len({part.file.path for shard in self.plan.shards for part in shard.slices})
             raise InputError(f"no document in {files:,} file{'s' if files != 1 else ''}: {skipped}")
-        tables = self._merge(results, lock)
-        write_subsets(self.folder, self.plan, statistics)
+        tables = self._merge(results, subset_rows(self.plan, statistics), lock)
         return write_description(self.folder, self.plan, tables, skipped)
 
     def _count_shards(self, lock: int) -> list[ShardResult]:
@@ -164,18 +162,21 @@ class _Run:
             self._remove_unfinished()
         return [done[index] for index in range(len(shards))]
 
-    def _merge(self, results: Sequence[ShardResult], lock: int) -> dict[str, dict[str, int]]:
+    def _merge(
+        self, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]], lock: int
+    ) -> dict[str, dict[str, int]]:
         subsets = tuple(
             SubsetTables(subset.language, subset.category, self._table_files(subset, results))
             for subset in self.plan.subsets
         )
-        rows = sum(table.rows for result in results for table in result.tables)
+        partial_rows = sum(table.rows for result in results for table in result.tables)
         job = MergeJob(
             subsets=subsets,
+            rows=tuple(rows),
             folder=self.folder,
             temporary=self.partial.folder / "merging",
             memory_bytes=self.budget.merge_bytes,
-            threads=min(self.budget.merge_threads, 1 + rows // ROWS_PER_MERGE_THREAD),
+            threads=min(self.budget.merge_threads, 1 + partial_rows // ROWS_PER_MERGE_THREAD),
         )
         merged = 0
         total = sum(len(files) for subset in subsets for files in subset.files.values())

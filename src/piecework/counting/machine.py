@@ -67,7 +67,7 @@ class Budget:
             )
         room = memory_bytes - PARENT_BYTES
         processes = max(1, min(threads, room // (PROCESS_BYTES + TABLE_COPIES * SMALLEST_TABLE_BYTES)))
-        merge_bytes = room - AROUND_DUCKDB_BYTES
+        merge_bytes = (room - AROUND_DUCKDB_BYTES) * 19 // 20  # it goes over its limit a little
         return cls(
             processes=processes,
             table_bytes=(room // processes - PROCESS_BYTES) // TABLE_COPIES,

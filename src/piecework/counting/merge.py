@@ -6,12 +6,13 @@ a row group ends depends on the rows alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework.counting.partial import TABLES
+from piecework.counting.store import SUBSETS_FILE
 from piecework.errors import InputError
 from piecework.files import replace_atomically, write_error
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["MergeJob", "SubsetTables", "column_types", "merge_tables", "write_options"]
+__all__ = ["MergeJob", "SubsetTables", "column_types", "merge_tables", "write_options", "write_subsets"]
 
 # A row group is held in memory while it is written. Text without spaces is one unit a document, hence the second limit.
-GROUP_ROWS = 1 << 18
+GROUP_ROWS = 1 << 17
 GROUP_TEXT_BYTES = 64 << 20
 BATCH_ROWS = 1 << 14
 
@@ -49,6 +50,8 @@ class MergeJob:
 
     subsets: tuple[SubsetTables, ...]
     """Sorted by language and category."""
+    rows: tuple[Mapping[str, Any], ...]
+    """Of subsets.parquet."""
     folder: Path
     """Where `train.parquet` and the others are written."""
     temporary: Path
@@ -80,6 +83,7 @@ def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict
                 with replace_atomically(path) as temporary:
                     rows = _write(temporary, _merged(connection, job, table, report), table)
                 written[table] = {"rows": rows, "size_bytes": path.stat().st_size}
+        write_subsets(job.folder, job.rows)
     except duckdb.Error as error:
         raise InputError(f"{job.folder}: {_explain(error)}") from error
     except OSError as error:
@@ -148,6 +152,19 @@ def _row_groups(tables: Iterator[pa.Table], text: str) -> Iterator[list[pa.Table
             table = table.slice(taken)
     if group:
         yield group
+
+
+def write_subsets(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write subsets.parquet: text, whole numbers, and fractions that are null where no document was read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types: dict[str, pa.DataType] = {"language": pa.string(), "category": pa.string(), "weight": pa.string()}
+    for name in rows[0]:
+        types.setdefault(name, pa.float64() if name.endswith(("_intended", "_achieved")) else pa.uint64())
+    table = pa.Table.from_pylist(list(map(dict, rows)), pa.schema(list(types.items())))
+    with replace_atomically(folder / SUBSETS_FILE) as temporary:
+        pq.write_table(table, temporary, compression="zstd", compression_level=3, version="2.6")
 
 
 def column_types(table: str) -> pa.Schema:

@@ -13,11 +13,11 @@ from piecework.corpus.skipped import Skipped
 from piecework.corpus.subsets import Subset
 from piecework.counting.partial import TABLES, ShardResult
 from piecework.counting.plan import Plan
-from piecework.counting.store import COUNTS_FILE, FORMAT, SUBSETS_FILE, Counts
+from piecework.counting.store import COUNTS_FILE, FORMAT, Counts
 from piecework.exact import format_exact
 from piecework.files import replace_atomically
 
-__all__ = ["statistics_of", "sum_by_subset", "sum_skipped", "write_description", "write_subsets"]
+__all__ = ["statistics_of", "subset_rows", "sum_by_subset", "sum_skipped", "write_description"]
 
 SIDES = ("read", "train", "eval", "unused")
 
@@ -46,18 +46,9 @@ def sum_skipped(plan: Plan, results: Sequence[ShardResult]) -> Skipped:
     return total
 
 
-def write_subsets(folder: Path, plan: Plan, statistics: Mapping[str, Mapping[str, int]]) -> None:
-    """Write subsets.parquet: a row for each subset, sorted by language and category."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows = [_row(plan, subset, statistics[subset.name]) for subset in plan.subsets]
-    floats = ("train_intended", "train_achieved", "eval_intended", "eval_achieved")
-    types: dict[str, pa.DataType] = {"language": pa.string(), "category": pa.string(), "weight": pa.string()}
-    types |= {name: pa.float64() if name in floats else pa.uint64() for name in rows[0] if name not in types}
-    table = pa.Table.from_pylist(rows, pa.schema(list(types.items())))
-    with replace_atomically(folder / SUBSETS_FILE) as temporary:
-        pq.write_table(table, temporary, compression="zstd", compression_level=3, version="2.6")
+def subset_rows(plan: Plan, statistics: Mapping[str, Mapping[str, int]]) -> list[dict[str, Any]]:
+    """The rows of subsets.parquet, sorted by language and category."""
+    return [_row(plan, subset, statistics[subset.name]) for subset in plan.subsets]
 
 
 def _row(plan: Plan, subset: Subset, statistics: Mapping[str, int]) -> dict[str, Any]:

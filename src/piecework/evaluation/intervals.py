@@ -2,7 +2,8 @@
 
 Documents fall into buckets by a hash, so buckets are as independent as documents are. A figure that is a ratio of sums
 is resampled with replacement (bootstrap). A figure of what is distinct, such as the pieces that occur, would come out
-too low on a resample that leaves a third of the buckets out; for these one bucket at a time is left out (jackknife).
+too low on a resample that leaves a third of the buckets out; for these one block of two buckets at a time is left out
+(jackknife).
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def interval_of(values: Array, *, buckets: int) -> Interval:
 
 
 def jackknife(value: float, without: Array) -> Interval:
-    """The interval around a figure, from the figures with one bucket left out."""
+    """The interval around a figure, from the figures with one block left out."""
     count = len(without)
     if not np.isfinite(without).all():
         return None

@@ -35,9 +35,9 @@ class VocabularyAnalysis:
 
 
 def analyse_vocabulary(
-    tokenizer: Tokenizer, evaluation: Evaluation | None = None, name: str | None = None
+    tokenizer: Tokenizer, evaluation: Evaluation | None = None, *, name: str | None = None
 ) -> VocabularyAnalysis:
-    """Analyses a vocabulary; with an evaluation in which the tokenizer is called `name`, also its use.
+    """Analyses a vocabulary; with an evaluation, in which the tokenizer is called `name` or is the first, also its use.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["ett ett tre"]), pw.Recipe(vocab_size=11))
