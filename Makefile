@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 SOURCES := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 CORE_FILES := $(wildcard core/*.cpp core/*.hpp core/tests/*.cpp core/tests/*.hpp)
 
-.PHONY: demo test lint format bench core-test clean
+.PHONY: demo test chromium lint format bench core-test clean
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
@@ -38,8 +38,16 @@ demo: $(VENV)/.installed
 	    --out out/demo --vocab-size 8192 --force
 	$(BIN)/python -m piecework inspect out/demo
 
-test: $(VENV)/.tested core-test
+test: $(VENV)/.tested core-test chromium
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The browser in which pages are tested. Without it those tests are skipped, or fail where CI is set.
+chromium:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name > /dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null \
+	        || echo "chromium could not be installed: the tests of pages need it" >&2; \
+	else echo "the tests of pages need a browser: sudo apt-get install chromium" >&2; fi
 
 core-test: $(VENV)/.tools
 	$(BIN)/cmake -S . -B build/core-test -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DPIECEWORK_CORE_TESTS=ON > build-core-test.log 2>&1 || (cat build-core-test.log; exit 1)
