@@ -1,0 +1,1 @@
+"""The report of a study: charts, and the page that shows them."""

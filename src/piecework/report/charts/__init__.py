@@ -1,0 +1,44 @@
+"""Charts: each a frozen dataclass that says what is shown, with `svg(width=...)`, which draws it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from markupsafe import Markup
+
+from piecework.report.charts.bars import Bar, BarChart
+from piecework.report.charts.dots import Dot, DotChart, DotRow
+from piecework.report.charts.heat import HeatCell, HeatChart
+from piecework.report.charts.histogram import Column, Histogram
+from piecework.report.charts.lines import Line, LineChart
+
+__all__ = [
+    "NARROW",
+    "WIDE",
+    "Bar",
+    "BarChart",
+    "Chart",
+    "Column",
+    "Dot",
+    "DotChart",
+    "DotRow",
+    "HeatCell",
+    "HeatChart",
+    "Histogram",
+    "Line",
+    "LineChart",
+]
+
+WIDE, NARROW = 740, 350
+"""The two widths in which a page shows a chart: on a desk, and on a phone, with text of the same size."""
+
+
+class Chart(Protocol):
+    """What a page needs of a chart."""
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+
+    def svg(self, *, width: int = WIDE, identity: str | None = None) -> Markup:
+        """Its picture; `identity` sets it apart from others in the same page."""

@@ -1,0 +1,88 @@
+"""What charts have in common: a value's format, grid lines with their numbers, a legend that wraps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from markupsafe import Markup
+
+from piecework.report.palette import Look
+from piecework.report.scales import Scale, format_number, format_share, nice_ticks, short_count
+from piecework.report.svg import element, marker, text, text_width
+
+__all__ = ["Format", "fitted", "legend", "tick_text", "value_axis", "value_text", "vertical_grid"]
+
+Format = Literal["number", "share", "count"]
+SMALL = 11
+
+
+def value_text(value: float | None, kind: Format) -> str:
+    """A value as it stands beside its mark.
+
+    >>> value_text(1.234, "number"), value_text(0.25, "share"), value_text(63736, "count"), value_text(None, "share")
+    ('1.23', '25.0 %', '63,736', '–')
+    """
+    if kind == "share":
+        return format_share(value)
+    return format_number(value, decimals=0 if kind == "count" else 2)
+
+
+def tick_text(value: float, kind: Format, step: float) -> str:
+    """A value as it stands on an axis whose numbers are `step` apart.
+
+    >>> tick_text(1.5, "number", 0.5), tick_text(0.25, "share", 0.25), tick_text(0.005, "share", 0.005)
+    ('1.5', '25 %', '0.5 %')
+    """
+    if kind == "count":
+        return short_count(value)
+    shown, apart, unit = (100 * value, 100 * step, " %") if kind == "share" else (value, step, "")
+    decimals = next((n for n in range(6) if abs(round(apart, n) - apart) < 1e-9), 6)
+    return f"{format_number(shown, decimals=decimals)}{unit}"
+
+
+def value_axis(low: float, highest: Iterable[float | None], *, count: int = 5) -> list[float]:
+    """The numbers of an axis that starts at its floor and reaches the highest value."""
+    values = [value for value in highest if value is not None]
+    ticks = nice_ticks(low, max(values, default=low), count=count)
+    return [low, *(tick for tick in ticks if tick > low)]
+
+
+def vertical_grid(ticks: Sequence[float], scale: Scale, kind: Format, *, top: float, bottom: float) -> list[Markup]:
+    """A line for each number, the floor's in ink, and the numbers below."""
+    step = min((after - before for before, after in pairwise(ticks)), default=1.0)
+    parts = []
+    for number, tick in enumerate(ticks):
+        x = scale(tick)
+        colour = "var(--rule)" if number else "var(--axis)"
+        parts.append(element("path", d=f"M{x:.1f} {top:.1f}V{bottom:.1f}", stroke=colour))
+        label = tick_text(tick, kind, step)
+        parts.append(text(label, x, bottom + 16, anchor="middle", font_size=SMALL, fill="var(--soft)"))
+    return parts
+
+
+def fitted(content: str, width: float, size: float = 12) -> str:
+    """The text, cut with an ellipsis if it would be wider.
+
+    >>> fitted("Icelandic", 100), fitted("Icelandic", 40)
+    ('Icelandic', 'Icela…')
+    """
+    if text_width(content, size) <= width:
+        return content
+    while content and text_width(content + "…", size) > width:
+        content = content[:-1]
+    return content.rstrip() + "…"
+
+
+def legend(entries: Sequence[tuple[str, Look]], *, width: float, top: float, left: float = 0) -> tuple[Markup, float]:
+    """Marks with their names, in as many rows as it takes, and where the rows end."""
+    parts, x, y = [], left, top + 10
+    for name, look in entries:
+        needed = 26 + text_width(name)
+        if x > left and x + needed > width:
+            x, y = left, y + 20
+        parts.append(marker(look.marker, x + 6, y - 4, fill=look.colour))
+        parts.append(text(name, x + 16, y))
+        x += needed
+    return Markup().join(parts), y + 8

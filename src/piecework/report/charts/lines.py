@@ -1,0 +1,162 @@
+"""Curves with their names at the ends, placed so that they do not touch, and some values marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from piecework.evaluation.metrics import Array
+from piecework.report.charts.axes import SMALL, Format, fitted, tick_text, value_axis
+from piecework.report.palette import Look
+from piecework.report.scales import Scale, keep_apart, short_count
+from piecework.report.svg import drawing, element, marker, path, text, text_width
+
+__all__ = ["Line", "LineChart"]
+
+LABEL_DISTANCE = 15
+# Points per pixel from left to right, and how far, in pixels, the drawn line may lie from the points left out.
+POINTS_PER_PIXEL, TOLERANCE = 2, 0.15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """A curve: its name, its look, and its points from left to right."""
+
+    label: str
+    look: Look
+    x: Array
+    y: Array
+
+    def at(self, x: float) -> float | None:
+        """The value at a point that the curve has."""
+        place = int(np.searchsorted(self.x, x))
+        found = place < len(self.x) and self.x[place] == x and np.isfinite(self.y[place])
+        return float(self.y[place]) if found else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineChart:
+    """Curves over a common axis. The vertical axis starts at its floor."""
+
+    title: str
+    description: str
+    axis: str
+    below: str
+    lines: tuple[Line, ...]
+    marked: tuple[float, ...] = ()
+    """Values of x with a dot on every curve."""
+    floor: float = 0.0
+    kind: Format = "number"
+    height: int = 330
+
+    def svg(self, *, width: int = 740, identity: str | None = None) -> Markup:
+        """The picture."""
+        lines = [line for line in self.lines if np.isfinite(line.y).any()]
+        low = min((float(line.x[0]) for line in lines), default=0.0)
+        high = max((float(line.x[-1]) for line in lines), default=1.0)
+        ticks = value_axis(self.floor, [float(np.nanmax(line.y)) for line in lines], count=5)
+        step = min(np.diff(ticks).tolist())
+        left = max(text_width(tick_text(tick, self.kind, step), SMALL) for tick in ticks) + 10
+        names = [fitted(line.label, 0.3 * width) for line in lines]
+        right = max((text_width(name) for name in names), default=0) + 26
+        top, bottom = 34.0, float(self.height)
+        x, y = Scale(low, high, left + 4, width - right), Scale(ticks[0], ticks[-1], bottom, top)
+        parts = [text(self.axis, 0, 13, font_size=SMALL, fill="var(--soft)")]
+        for tick in ticks:
+            colour = "var(--rule)" if tick > self.floor else "var(--axis)"
+            parts.append(element("path", d=f"M{left:.1f} {y(tick):.1f}H{width - right:.1f}", stroke=colour))
+            label = tick_text(tick, self.kind, step)
+            parts.append(text(label, left - 6, y(tick) + 4, anchor="end", font_size=SMALL, fill="var(--soft)"))
+        parts += self._below(x, bottom, low, high)
+        for line in lines:
+            parts.append(path(thin(x, y, line), stroke=line.look.colour, stroke_width=1.8, stroke_linejoin="round"))
+            for mark in self.marked:
+                value = line.at(mark)
+                if value is not None:
+                    tooltip = f"{line.label}, {mark:,.0f}: {tick_text(value, self.kind, step / 100)}"
+                    dot = marker(
+                        line.look.marker, x(mark), y(value), radius=3.6, fill=line.look.colour, tooltip=tooltip
+                    )
+                    parts.append(dot)
+        parts += _end_labels(lines, names, x, y, top, bottom)
+        middle = left + (width - right - left) / 2
+        parts.append(text(self.below, middle, bottom + 36, anchor="middle", font_size=SMALL))
+        return drawing(
+            *parts,
+            width=width,
+            height=bottom + 44,
+            title=self.title,
+            description=self.description,
+            identity=identity,
+        )
+
+    def _below(self, scale: Scale, bottom: float, low: float, high: float) -> list[Markup]:
+        """The marked values, or round ones, below the axis; of those that would touch, the first stays."""
+        values = [value for value in self.marked if low <= value <= high] or [
+            value for value in value_axis(low, [high]) if value <= high
+        ]
+        parts, free = [], -99.0
+        # From the right: the full size is the one that readers look for.
+        taken = scale.end + 99
+        for value in reversed(values):
+            label = short_count(value)
+            half = text_width(label, SMALL) / 2
+            place = scale(value)
+            parts.append(element("path", d=f"M{place:.1f} {bottom:.1f}v5", stroke="var(--axis)"))
+            if place + half + 5 <= taken and place - half > free:
+                parts.append(text(label, place, bottom + 18, anchor="middle", font_size=SMALL, fill="var(--soft)"))
+                taken = place - half
+        return parts
+
+
+def thin(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
+    """The points of a curve in pixels, as few as draw the same line.
+
+    The vocabulary size takes 64,000 values, and a screen has some hundred pixels for them. Two points a pixel are kept,
+    and of these the ones without which the line would be off by more than `TOLERANCE`.
+    """
+    known = np.flatnonzero(np.isfinite(line.y))
+    columns = np.linspace(line.x[known[0]], line.x[known[-1]], max(2, int(abs(x.end - x.start) * POINTS_PER_PIXEL)))
+    chosen = known[np.unique(np.searchsorted(line.x[known], columns).clip(0, len(known) - 1))]
+    points = [(x(float(line.x[place])), y(float(line.y[place]))) for place in chosen]
+    return _simplified(points)
+
+
+def _simplified(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Of a line's points, those that matter (Ramer, Douglas and Peucker)."""
+    keep = {0, len(points) - 1}
+    spans = [(0, len(points) - 1)]
+    while spans:
+        first, last = spans.pop()
+        (x0, y0), (x1, y1) = points[first], points[last]
+        worst, where = TOLERANCE, -1
+        for place in range(first + 1, last):
+            px, py = points[place]
+            # Straight up and down, as the curves are functions of x.
+            off = abs(py - (y0 + (y1 - y0) * (px - x0) / (x1 - x0)))
+            if off > worst:
+                worst, where = off, place
+        if where > 0:
+            keep.add(where)
+            spans += [(first, where), (where, last)]
+    return [points[place] for place in sorted(keep)]
+
+
+def _end_labels(
+    lines: Sequence[Line], names: Sequence[str], x: Scale, y: Scale, top: float, bottom: float
+) -> list[Markup]:
+    ends = [np.flatnonzero(np.isfinite(line.y))[-1] for line in lines]
+    wanted = [y(float(line.y[end])) for line, end in zip(lines, ends, strict=True)]
+    places = keep_apart(wanted, distance=LABEL_DISTANCE, low=top, high=bottom)
+    parts = []
+    for line, name, end, from_y, to_y in zip(lines, names, ends, wanted, places, strict=True):
+        from_x = x(float(line.x[end]))
+        start = x.end + 6
+        leader = [(from_x + 1, from_y), (start, from_y), (start + 9, to_y), (start + 12, to_y)]
+        if abs(from_y - to_y) > 2:
+            parts.append(path(leader, stroke=line.look.colour, stroke_width=0.8))
+        parts.append(text(name, start + 15, to_y + 4, fill="var(--ink)"))
+    return parts

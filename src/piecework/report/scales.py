@@ -1,0 +1,122 @@
+"""From values to pixels: scales, round numbers for axes, numbers as people write them, labels that keep apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Scale", "format_number", "format_share", "keep_apart", "nice_ticks", "short_count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A straight line from values to pixels.
+
+    >>> Scale(1.0, 3.0, 100, 300)(2.0)
+    200.0
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Where the value lies."""
+        if self.high == self.low:
+            return self.start
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+def nice_ticks(low: float, high: float, *, count: int = 5) -> list[float]:
+    """Round numbers from `low` on that reach `high`, about `count` of them.
+
+    >>> nice_ticks(1.0, 2.37)
+    [1.0, 1.5, 2.0, 2.5]
+    >>> nice_ticks(0.0, 0.43)
+    [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    >>> nice_ticks(0, 0)
+    [0.0, 1.0]
+    """
+    if not high > low:
+        high = low + 1.0
+        count = 1
+    rough = (high - low) / count
+    magnitude = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * magnitude for factor in (1, 2, 2.5, 5, 10) if factor * magnitude >= rough * 0.999)
+    first = math.floor(low / step + 1e-9)
+    last = math.ceil(high / step - 1e-9)
+    decimals = max(0, 2 - math.floor(math.log10(step)))
+    return [round(number * step, decimals) for number in range(first, last + 1)]
+
+
+def format_number(value: float | None, *, decimals: int = 2) -> str:
+    """A figure with so many decimals; a dash where there is none.
+
+    >>> format_number(1.2345), format_number(None), format_number(-0.001)
+    ('1.23', '–', '0.00')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    written = f"{value:,.{decimals}f}"
+    return (written if float(written.replace(",", "")) else written.lstrip("-")).replace("-", "−")
+
+
+def format_share(value: float | None, *, decimals: int = 1) -> str:
+    """A share in percent.
+
+    >>> format_share(0.4321), format_share(None)
+    ('43.2 %', '–')
+    """
+    return "–" if value is None or not math.isfinite(value) else f"{format_number(100 * value, decimals=decimals)} %"
+
+
+def short_count(value: float) -> str:
+    """A number for an axis.
+
+    >>> [short_count(value) for value in (0, 950, 64_000, 51_200, 2_500_000)]
+    ['0', '950', '64k', '51.2k', '2.5M']
+    """
+    for limit, letter in ((1_000_000, "M"), (1_000, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:.4g}{letter}"
+    return f"{value:.4g}"
+
+
+def keep_apart(wanted: Sequence[float], *, distance: float, low: float, high: float) -> list[float]:
+    """Places near the wanted ones, in their order, no two nearer than `distance`, all within the limits.
+
+    Places that would touch are pooled around the middle of where they want to be: the least movement in total, in
+    squares. If there is no room for all, they are spread evenly, and overlap.
+
+    >>> keep_apart([10, 11, 50], distance=10, low=0, high=100)
+    [5.5, 15.5, 50.0]
+    >>> keep_apart([95, 99], distance=10, low=0, high=100)
+    [90.0, 100.0]
+    """
+    if not wanted:
+        return []
+    if distance * (len(wanted) - 1) > high - low:
+        distance = (high - low) / max(1, len(wanted) - 1)
+    order = sorted(range(len(wanted)), key=lambda number: wanted[number])
+    # A pool is its first place's best position, and how many places follow at the distance.
+    pools: list[tuple[float, int]] = []
+    for number in order:
+        best, count = float(wanted[number]), 1
+        while pools and pools[-1][0] + pools[-1][1] * distance > best:
+            before, many = pools.pop()
+            best = (before * many + (best - many * distance) * count) / (many + count)
+            count += many
+        pools.append((best, count))
+    placed: list[float] = []
+    for best, count in pools:
+        placed += [best + step * distance for step in range(count)]
+    for step, place in enumerate(placed):
+        floor = low + step * distance
+        ceiling = high - (len(placed) - 1 - step) * distance
+        placed[step] = float(min(max(place, floor), ceiling))
+    result = [0.0] * len(wanted)
+    for number, place in zip(order, placed, strict=True):
+        result[number] = place
+    return result

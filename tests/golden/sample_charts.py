@@ -1,0 +1,90 @@
+"""One chart of each kind, with figures that strain it: long names, missing values, intervals, ends that collide."""
+
+import numpy as np
+
+from piecework.report.charts import (
+    Bar,
+    BarChart,
+    Chart,
+    Column,
+    Dot,
+    DotChart,
+    DotRow,
+    HeatCell,
+    HeatChart,
+    Histogram,
+    Line,
+    LineChart,
+)
+from piecework.report.palette import language_looks
+
+NAMES = {"sv": "Swedish", "en": "English", "no": "Norwegian", "da": "Danish", "is": "Icelandic", "code": "code"}
+LOOKS = language_looks(NAMES)
+FERTILITY = {"sv": 1.41, "en": 1.29, "no": 1.38, "da": 1.395, "is": 1.84, "code": 1.97}
+
+
+def _bars() -> BarChart:
+    bars = [
+        Bar(NAMES[name], value, value - 0.03, value + 0.04, LOOKS[name].colour) for name, value in FERTILITY.items()
+    ]
+    bars += [Bar('a language with a <long> & "quoted" name that has to be cut somewhere', 1.55), Bar("no text", None)]
+    return BarChart("Icelandic pays most", "Bars of eight languages.", "Tokens per word", tuple(bars), floor=1.0)
+
+
+def _shares() -> BarChart:
+    bars = (Bar("Swedish – Danish", 0.431), Bar("Swedish – Icelandic", 0.002), Bar("none", 0.0))
+    return BarChart("Shares", "Three shares.", "Shared pieces", bars, kind="share")
+
+
+def _dots() -> DotChart:
+    rows = []
+    for name, value in FERTILITY.items():
+        dots = tuple(
+            Dot(NAMES[other], value * (0.97 if other == name else 1.2 + 0.011 * index), LOOKS[other], other == name)
+            for index, other in enumerate(FERTILITY)
+        )
+        rows.append(DotRow(NAMES[name], value, dots))
+    rows.append(DotRow("no text", None, ()))
+    return DotChart("Own is best", "Dots over bars.", "Tokens per word", "multilingual", tuple(rows), floor=1.0)
+
+
+def _heat(count: int = 6) -> HeatChart:
+    names = tuple(list(NAMES.values()) + [f"language {number}" for number in range(count - 6)])
+    cells = tuple(
+        tuple(
+            HeatCell(None if (row, column) == (1, 2) else 1.2 + 0.1 * abs(row - column), abs(row - column) / 7)
+            if row != column
+            else HeatCell(1.2, 0, marked=True)
+            for column in range(count)
+        )
+        for row in range(count)
+    )
+    return HeatChart("Who serves whom", "A table.", "text", "tokenizer", names, names, cells)
+
+
+def _lines() -> LineChart:
+    sizes = np.arange(1000, 64_001)
+    lines = tuple(
+        Line(NAMES[name], LOOKS[name], sizes, value + 3.0 * (value - 0.8) / np.sqrt(sizes / 200))
+        for name, value in FERTILITY.items()
+    )
+    marked = (10_000, 20_000, 30_000, 40_000, 51_200, 64_000)
+    return LineChart("It flattens", "Curves.", "Tokens per word", "Vocabulary size", lines, marked, floor=1.0)
+
+
+def _histogram() -> Histogram:
+    columns = tuple(Column(str(length), int(9000 * length * np.exp(-length / 4.5))) for length in range(1, 25))
+    return Histogram("Most have six", "Columns.", "Pieces", "Characters in a piece, ▁ counted", columns)
+
+
+CHARTS: dict[str, Chart] = {
+    "bars": _bars(),
+    "shares": _shares(),
+    "dots": _dots(),
+    "heat": _heat(),
+    "heat-twelve": _heat(12),
+    "lines": _lines(),
+    "histogram": _histogram(),
+    "no-bars": BarChart("Nothing", "No bar.", "Nothing", ()),
+    "no-lines": LineChart("Nothing", "No line.", "Nothing", "Nothing", ()),
+}
