@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from piecework.evaluation.tables import Table
     from piecework.evaluation.units import count_units
     from piecework.evaluation.vocabulary import analyse_vocabulary
+    from piecework.pipeline.run import run
     from piecework.recipe import Recipe
+    from piecework.results import StudyResults
     from piecework.study import Study
     from piecework.tokenizer.pieces import Piece, VocabularyGroup
     from piecework.tokenizer.tokenizer import Token, Tokenizer
@@ -55,6 +57,7 @@ _HOMES = {
     "RecipeError": "errors",
     "Study": "study",
     "StudyError": "errors",
+    "StudyResults": "results",
     "Table": "evaluation.tables",
     "Token": "tokenizer.tokenizer",
     "Tokenizer": "tokenizer.tokenizer",
@@ -69,6 +72,7 @@ _HOMES = {
     "evaluate_parallel": "evaluation.parallel",
     "examples": "evaluation.examples",
     "metric": "evaluation.metrics",
+    "run": "pipeline.run",
     "train": "training.trainer",
     "train_monolingual": "evaluation.monolingual",
     "vocabulary_overlap": "evaluation.overlap",
@@ -87,6 +91,7 @@ __all__ = [
     "RecipeError",
     "Study",
     "StudyError",
+    "StudyResults",
     "Table",
     "Token",
     "Tokenizer",
@@ -101,6 +106,7 @@ __all__ = [
     "evaluate_parallel",
     "examples",
     "metric",
+    "run",
     "train",
     "train_monolingual",
     "vocabulary_overlap",

@@ -33,6 +33,7 @@ from piecework.exact import format_exact, parse_exact
 from piecework.mistakes import Mistake, did_you_mean
 from piecework.path_pattern import PathPattern
 from piecework.recipe import Recipe
+from piecework.terms import OVERALL
 from piecework.toml_lines import KeyPath
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def check_language(name: str) -> str:
     """Refuse what could not be the name of a language's tokenizer."""
     if re.fullmatch(r"multilingual(-\d+)?", name):
         raise ValueError("is taken: it is the folder of the multilingual tokenizer; name the language otherwise")
+    if name == OVERALL:
+        raise ValueError("is taken: results call all languages together so; name the language otherwise")
     return check_name(name)
 
 

@@ -1,8 +1,14 @@
-"""The words that several folders share: kinds of pieces, orders of whitespace runs."""
+"""The words that several folders share: kinds of pieces, orders of whitespace runs, names in results."""
 
 from typing import Literal
 
-__all__ = ["PieceType", "RunOrder"]
+__all__ = ["MULTILINGUAL", "OVERALL", "PieceType", "RunOrder"]
 
 PieceType = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
 RunOrder = Literal["paper", "portable"]
+
+OVERALL = "overall"
+"""What results call all languages together."""
+
+MULTILINGUAL = "multilingual"
+"""The tokenizer of all languages; those of one language are called after it."""

@@ -1,6 +1,6 @@
 """Names by which a path may tell the language of its text: ISO 639 codes, and suffixes of source code."""
 
-__all__ = ["CODE", "SOURCE_SUFFIXES", "is_language"]
+__all__ = ["CODE", "SOURCE_SUFFIXES", "is_language", "language_name"]
 
 CODE = "code"
 """The language of source code, whatever the programming language: that is its category."""
@@ -20,6 +20,21 @@ _ISO_639_3 = (
     " und urd uzn vie yor zho zsm zul"
 )
 _CODES = frozenset([*_ISO_639_1.split(), *_ISO_639_3.split()])
+
+# English names of the languages that studies are most often about; any other is called by its code.
+_NAMES = {
+    "af": "Afrikaans", "ar": "Arabic", "be": "Belarusian", "bg": "Bulgarian", "bn": "Bengali", "bs": "Bosnian",
+    "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German", "el": "Greek", "en": "English",
+    "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fo": "Faroese",
+    "fr": "French", "ga": "Irish", "gl": "Galician", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian",
+    "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese",
+    "ka": "Georgian", "kk": "Kazakh", "kl": "Greenlandic", "ko": "Korean", "lb": "Luxembourgish", "lt": "Lithuanian",
+    "lv": "Latvian", "mk": "Macedonian", "ms": "Malay", "mt": "Maltese", "nb": "Norwegian", "nl": "Dutch",
+    "nn": "Nynorsk", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian",
+    "se": "Sámi", "sk": "Slovak", "sl": "Slovenian", "sq": "Albanian", "sr": "Serbian", "sv": "Swedish",
+    "sw": "Swahili", "ta": "Tamil", "te": "Telugu", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
+    "vi": "Vietnamese", "yi": "Yiddish", "zh": "Chinese",
+}  # fmt: skip
 
 SOURCE_SUFFIXES = {
     ".c": "c",
@@ -61,3 +76,15 @@ def is_language(name: str) -> bool:
     if separator and not (region.isalpha() and region[0].isupper() and len(region) in (2, 4)):
         return False
     return code in _CODES or (code == CODE and not separator)
+
+
+def language_name(code: str) -> str:
+    """What a person calls the language of that code; the code itself where it is not a common one.
+
+    >>> [language_name(code) for code in ("is", "pt-BR", "code", "tlh")]
+    ['Icelandic', 'Portuguese (BR)', 'code', 'tlh']
+    """
+    language, separator, region = code.replace("_", "-").partition("-")
+    if language not in _NAMES:
+        return code
+    return f"{_NAMES[language]} ({region})" if separator else _NAMES[language]

@@ -14,7 +14,7 @@ from piecework.evaluation.tables import Table
 from piecework.tokenizer.pieces import SPACE, Piece
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["VocabularyAnalysis", "analyse_vocabulary"]
+__all__ = ["VocabularyAnalysis", "analyse_vocabulary", "groups_table", "lengths_table", "use_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,13 @@ def analyse_vocabulary(
     if evaluation is not None:
         frequencies = evaluation.frequency_array(name or next(iter(evaluation.tokenizers)))
         unused = _unused(tokenizer, reachable, frequencies)
-        use = _use(evaluation, frequencies)
-    return VocabularyAnalysis(_groups(tokenizer), _lengths(tokenizer), _unreachable(tokenizer, reachable), unused, use)
+        use = use_table(evaluation, frequencies)
+    unreachable = _unreachable(tokenizer, reachable)
+    return VocabularyAnalysis(groups_table(tokenizer), lengths_table(tokenizer), unreachable, unused, use)
 
 
-def _groups(tokenizer: Tokenizer) -> Table:
+def groups_table(tokenizer: Tokenizer) -> Table:
+    """The paper's table: group, pieces, the id ranges, some examples."""
     rows = (
         (
             group.name,
@@ -68,7 +70,8 @@ def _groups(tokenizer: Tokenizer) -> Table:
     return Table.of(["group", "pieces", "share", "ids", "contiguous", "examples"], rows, title="Vocabulary groups")
 
 
-def _lengths(tokenizer: Tokenizer) -> Table:
+def lengths_table(tokenizer: Tokenizer) -> Table:
+    """How many pieces have each length in characters, by kind."""
     counted: Counter[tuple[str, int]] = Counter()
     bare: Counter[tuple[str, int]] = Counter()
     for piece in tokenizer.pieces:
@@ -113,7 +116,7 @@ def _unused(tokenizer: Tokenizer, reachable: Array, frequencies: Array) -> Table
     return Table.of(["id", "piece", "group"], rows, title="Pieces that never occur in the evaluation text")
 
 
-def _use(evaluation: Evaluation, frequencies: Array) -> Table:
+def use_table(evaluation: Evaluation, frequencies: Array) -> Table:
     """Pieces used by each language, and by it alone.
 
     `share_of_use`: each piece that occurs counts as 1, divided among the languages by how often it occurs in each per

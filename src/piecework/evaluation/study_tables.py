@@ -1,0 +1,263 @@
+"""All tables of a study, from its tokenizers and counts: what results/ holds, and the report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from piecework.evaluation.curves import Sizes
+from piecework.evaluation.evaluate import Evaluation, evaluate
+from piecework.evaluation.examples import examples
+from piecework.evaluation.findings import check_findings
+from piecework.evaluation.metrics import Array
+from piecework.evaluation.overlap import overlap_curve, vocabulary_overlap
+from piecework.evaluation.pooled import PooledUnits
+from piecework.evaluation.reachable import reachable_pieces
+from piecework.evaluation.summary import summarise
+from piecework.evaluation.tables import Table
+from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
+from piecework.terms import MULTILINGUAL, OVERALL
+from piecework.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from piecework.counting.store import Counts
+
+__all__ = ["TITLES", "Passage", "study_tables"]
+
+TITLES = {
+    "summary": "What was found",
+    "corpus": "Subsets, weights and samples",
+    "skipped": "Records that were left out",
+    "metrics": "Metrics",
+    "sizes": "Metrics at every vocabulary size",
+    "vocabulary": "Vocabulary groups",
+    "lengths": "Lengths of pieces",
+    "use": "Use of the vocabulary by language",
+    "pieces": "Pieces of the multilingual tokenizer",
+    "overlap": "Vocabulary overlap",
+    "overlap_sizes": "Overlap with monolingual vocabularies at every size",
+    "examples": "Passages in tokens",
+    "findings": "The paper's findings on this text",
+}
+"""The tables, in the order in which a reader wants them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a document, to be shown in tokens."""
+
+    language: str
+    category: str
+    text: str
+
+
+def study_tables(
+    tokenizers: Mapping[str, Tokenizer],
+    counts: Counts,
+    passages: Sequence[Passage],
+    *,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Table]:
+    """Every table by name. `tokenizers` has `multilingual`, its smaller sizes, and those called after a language.
+
+    `progress(done, wanted)` is called with steps: each tokenizer on the languages, on all text, and what follows.
+    """
+    steps = _Steps(2 * len(tokenizers) + 3, progress)
+    compared = {name: each for name, each in tokenizers.items() if name == MULTILINGUAL or name in counts.languages}
+    smaller = {name: each for name, each in tokenizers.items() if name not in compared}
+    sizes = {MULTILINGUAL: sorted({each.vocab_size for each in (*smaller.values(), tokenizers[MULTILINGUAL])})}
+
+    main = evaluate(compared, counts, sizes=sizes, threads=threads, progress=steps.within())
+    overall = evaluate(tokenizers, PooledUnits(counts), sizes=sizes, threads=threads, progress=steps.within())
+    parts = [main.metrics, overall.metrics]
+    if smaller:
+        parts.append(evaluate(smaller, counts, threads=threads, progress=steps.within()).metrics)
+    overlap = vocabulary_overlap(compared, evaluation=main)
+    steps.done()
+    tables = {
+        "metrics": _by_tokenizer(parts, list(tokenizers)),
+        "sizes": _sizes(main, overall),
+        "overlap": overlap,
+        "overlap_sizes": _overlap_sizes(compared, main),
+    }
+    steps.done()
+    tables |= {
+        "lengths": _of_each(tokenizers, lengths_table),
+        "vocabulary": _of_each(tokenizers, groups_table),
+        "use": use_table(main, main.frequency_array(MULTILINGUAL)),
+        "pieces": _pieces(tokenizers[MULTILINGUAL], main),
+        "corpus": _corpus(counts),
+        "skipped": _skipped(counts),
+        "examples": _examples(compared, passages),
+        "findings": check_findings(main),
+        "summary": summarise(main, overlap, overall.curve(MULTILINGUAL, OVERALL, "fertility")),
+    }
+    steps.done()
+    return {name: Table(tables[name].to_arrow(), title=title) for name, title in TITLES.items()}
+
+
+class _Steps:
+    """Counts the steps that are done."""
+
+    def __init__(self, wanted: int, progress: Callable[[int, int], None] | None) -> None:
+        self._done, self._wanted, self._progress = 0, wanted, progress
+
+    def done(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._wanted)
+
+    def within(self) -> Callable[[int, int], None]:
+        return lambda _done, _wanted: self.done()
+
+
+def _by_tokenizer(parts: Sequence[Table], names: list[str]) -> Table:
+    """The rows of several tables, those of each tokenizer together, its languages before all text."""
+    import pyarrow as pa
+
+    together = pa.concat_tables([part.to_arrow() for part in parts])
+    places = {name: number for number, name in enumerate(names)}
+    of_row = [places[str(name)] for name in together.column("tokenizer").to_pylist()]
+    return Table(together.take(np.argsort(of_row, kind="stable")))
+
+
+def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer], Table]) -> Table:
+    """A table of each tokenizer, with its name and size before the other columns."""
+    import pyarrow as pa
+
+    parts = []
+    for name, tokenizer in tokenizers.items():
+        part = table_of(tokenizer).to_arrow()
+        part = part.add_column(0, "vocab_size", pa.repeat(pa.scalar(tokenizer.vocab_size), len(part)))
+        parts.append(part.add_column(0, "tokenizer", pa.repeat(pa.scalar(name), len(part))))
+    return Table(pa.concat_tables(parts))
+
+
+def _sizes(main: Evaluation, overall: Evaluation) -> Table:
+    """The multilingual tokenizer at every size: a row for each language and size, a column for each metric."""
+    import pyarrow as pa
+
+    metrics = [metric for metric in main.metric_list if metric.has_curve]
+    parts = []
+    for evaluation in (main, overall):
+        for language in evaluation.groups:
+            curves = {metric.name: evaluation.curve(MULTILINGUAL, language, metric) for metric in metrics}
+            sizes = next(iter(curves.values())).vocab_sizes
+            columns: dict[str, Any] = {
+                "language": pa.repeat(pa.scalar(language), len(sizes)),
+                "vocab_size": pa.array(sizes),
+            }
+            parts.append(pa.table(columns | {name: _figures(curve.values) for name, curve in curves.items()}))
+    return Table(pa.concat_tables(parts))
+
+
+def _overlap_sizes(tokenizers: Mapping[str, Tokenizer], evaluation: Evaluation) -> Table:
+    """The multilingual vocabulary at every size beside each monolingual one, at its full size and at an equal one."""
+    import pyarrow as pa
+
+    names = ["vocab_size", "pieces", "shared", "relative", "relative_to_other", "jaccard", "weighted"]
+    types: dict[str, pa.DataType] = {"language": pa.string()} | dict.fromkeys(names, pa.float64())
+    types |= dict.fromkeys(names[:3], pa.int64()) | {"relative_at_equal_size": pa.float64()}
+    schema = pa.schema(types)
+    parts = [schema.empty_table()]
+    for language, tokenizer in tokenizers.items():
+        if language == MULTILINGUAL:
+            continue
+        curve = overlap_curve(tokenizers[MULTILINGUAL], tokenizer, evaluation=evaluation, other_name=language)
+        columns = {name: _figures(getattr(curve, name)) for name in names[1:]}
+        at_equal = curve.shared_at_equal_size
+        columns["relative_at_equal_size"] = _figures(
+            np.full(len(curve.vocab_sizes), np.nan) if at_equal is None else at_equal / np.maximum(curve.pieces, 1)
+        )
+        names_column = pa.repeat(pa.scalar(language), len(curve.vocab_sizes))
+        table = pa.table({"language": names_column, "vocab_size": curve.vocab_sizes, **columns})
+        parts.append(table.cast(schema))
+    return Table(pa.concat_tables(parts))
+
+
+def _figures(values: Array) -> pa.Array[Any]:
+    """A column in which what is not a number is missing."""
+    import pyarrow as pa
+
+    return pa.array(values, from_pandas=True)
+
+
+def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:
+    """Each piece, since which size it is there, whether a text can bring it forth, and its tokens in each language."""
+    import pyarrow as pa
+
+    sizes = Sizes.of(tokenizer)
+    ranks = {number: rank for rank, number in enumerate(sizes.merges)}
+    pieces = tokenizer.pieces
+    columns: dict[str, Any] = {
+        "id": [piece.id for piece in pieces],
+        "piece": [piece.text for piece in pieces],
+        "score": [piece.score for piece in pieces],
+        "type": [piece.type for piece in pieces],
+        "group": [piece.group for piece in pieces],
+        "characters": [len(piece.text) for piece in pieces],
+        "rank": pa.array([ranks.get(piece.id) for piece in pieces], pa.int64()),
+        "since_size": [
+            sizes.smallest + 1 + ranks[piece.id] if piece.id in ranks else sizes.smallest for piece in pieces
+        ],
+        "reachable": reachable_pieces(tokenizer),
+    }
+    frequencies = evaluation.frequency_array(MULTILINGUAL)
+    columns["tokens"] = frequencies.sum(axis=0)
+    columns |= {f"tokens_{language}": frequencies[row] for row, language in enumerate(evaluation.groups)}
+    return Table(pa.table(columns))
+
+
+def _corpus(counts: Counts) -> Table:
+    import pyarrow as pa
+
+    subsets = counts.subsets
+    names = [f"{row['category']}_{row['language']}" for row in subsets.to_pylist()]
+    return Table(subsets.add_column(0, "subset", pa.array(names, pa.string())))
+
+
+def _skipped(counts: Counts) -> Table:
+    import pyarrow as pa
+
+    rows = [
+        (file, reason, of["count"], of["first"][0])
+        for file, reasons in counts.description["skipped"].items()
+        for reason, of in reasons.items()
+    ]
+    types = {"file": pa.string(), "reason": pa.string(), "records": pa.int64(), "first": pa.string()}
+    return Table.of(types, rows, types=types)
+
+
+def _examples(tokenizers: Mapping[str, Tokenizer], passages: Sequence[Passage]) -> Table:
+    """Each passage as the multilingual tokenizer cuts it, and as that of its own language does."""
+    import pyarrow as pa
+
+    rows = []
+    for passage in passages:
+        names = [name for name in (MULTILINGUAL, passage.language) if name in tokenizers]
+        for example in examples({name: tokenizers[name] for name in names}, {"": passage.text}):
+            rows.append(
+                (
+                    passage.language,
+                    passage.category,
+                    example.tokenizer,
+                    passage.text,
+                    len(example.tokens),
+                    example.ids,
+                    example.pieces,
+                    [start for start, _ in example.offsets],
+                    [end for _, end in example.offsets],
+                    tokenizers[example.tokenizer].decode(example.ids),
+                )
+            )
+    numbers, texts = pa.list_(pa.int64()), pa.list_(pa.string())
+    types: dict[str, pa.DataType] = dict.fromkeys(["language", "category", "tokenizer", "text"], pa.string())
+    types |= {"tokens": pa.int64()}
+    types |= {"ids": numbers, "pieces": texts, "starts": numbers, "ends": numbers, "decoded": pa.string()}
+    return Table.of(types, rows, types=types)

@@ -1,0 +1,1 @@
+"""A study from its documents to its results: stages in order, each done only where its inputs have changed."""

@@ -1,0 +1,111 @@
+"""The counts of a study: those that are there, counted anew where settings or files have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from piecework.corpus.subsets import Subset
+from piecework.corpus.weights import resolve_weights
+from piecework.counting.local import Progress, count
+from piecework.counting.merge import write_subsets
+from piecework.counting.plan import Plan
+from piecework.counting.store import Counts, read_description
+from piecework.counting.summary import statistics_of, subset_rows
+from piecework.errors import InputError, StudyError
+from piecework.mistakes import Mistake
+from piecework.pipeline.state import State, key_of
+from piecework.study import Study
+
+__all__ = ["StudyCounts", "counts_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCounts:
+    """Counts that are there, and what later stages have to know of them."""
+
+    counts: Counts
+    plan: Plan | None
+    """None where the corpus is gone, and the counts alone are left."""
+    key: str
+    """Of the documents that were counted, and how; weights that act on counts are not in it."""
+
+
+def counts_of(
+    study: Study,
+    state: State,
+    *,
+    threads: int | None,
+    memory: int | str | None,
+    force: bool,
+    progress: Progress,
+    warn: Callable[[str], None],
+) -> StudyCounts:
+    """The study's counts in its folder; `force` counts again in any case."""
+    folder = state.folder / "counts"
+    try:
+        plan: Plan | None = Plan.of(study)
+    except StudyError:
+        kept = None if force else _without_corpus(study, state)
+        if kept is None:
+            raise
+        warn(f"the corpus is not where the study says; going on with the counts in {folder}")
+        return StudyCounts(kept, None, _key(kept))
+    assert plan is not None
+    again = force
+    if (description := read_description(folder)) is not None and (difference := plan.difference(description)):
+        if description.get("study") != study.name and not force:
+            raise InputError(
+                f"{folder}: holds counts of another study ({description.get('study')}); pass --force to replace them, "
+                "or choose another --out"
+            )
+        warn(f"counting again: {difference}")
+        again = True
+    counts = count(study, out=state.folder, threads=threads, memory=memory, force=again, progress=progress, warn=warn)
+    return StudyCounts(counts, plan, _key(counts))
+
+
+def _key(counts: Counts) -> str:
+    settings = {name: counts.description[name] for name in ("format", "settings", "files", "tables")}
+    return key_of("counts", settings)
+
+
+def _without_corpus(study: Study, state: State) -> Counts | None:
+    """Counts of the same settings, of a corpus that was named alike; None where they cannot be shown to be the same."""
+    description = read_description(state.folder / "counts")
+    settings: dict[str, Any] = state.run.get("settings", {})
+    now = study.model_dump(mode="json")
+    if description is None or settings.get("corpus") != now["corpus"]:
+        return None
+    counts = Counts(state.folder / "counts", description)
+    weights = counts.weights
+    if settings["weights"] != now["weights"]:
+        # A temperature is measured on the files, and a CSV is a file: both may have changed, but tables can be read.
+        if study.weights.csv is not None or study.weights.temperature is not None:
+            return None
+        mistakes: list[Mistake] = []
+        names = {(category, language): ((), "") for language, category in weights}
+        resolved = resolve_weights(study, names, mistakes)
+        if mistakes:
+            return None
+        weights = {(language, category): resolved[category, language] for language, category in weights}
+    subsets = [
+        Subset(
+            category=of["category"],
+            language=of["language"],
+            files=(),
+            text_field=of["text"],
+            documents=of["documents"],
+            code_token=of["code_token"],
+            weight=Fraction(weights[of["language"], of["category"]]),
+        )
+        for of in description["settings"]["subsets"]
+    ]
+    plan = Plan(study, tuple(subsets), (), study.counting_settings(subsets))
+    if plan.settings != description["settings"]:
+        return None
+    if weights != counts.weights:
+        write_subsets(counts.folder, subset_rows(plan, statistics_of(counts)))
+    return Counts.load(state.folder)

@@ -1,0 +1,255 @@
+"""`piecework.run`: all stages of a study in order, each skipped where nothing that it depends on has changed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from piecework.counting.local import default_out
+from piecework.counting.lock import locked
+from piecework.counting.machine import available_cores
+from piecework.counting.store import Counts
+from piecework.errors import InputError
+from piecework.evaluation.metrics import all_metrics
+from piecework.evaluation.study_tables import study_tables
+from piecework.evaluation.tables import Table
+from piecework.files import prepare_output, replace_atomically
+from piecework.pipeline.counts import StudyCounts, counts_of
+from piecework.pipeline.passages import find_passages, load_passages, save_passages
+from piecework.pipeline.resolved import resolved_toml
+from piecework.pipeline.state import State, key_of
+from piecework.pipeline.tokenizers import train_all
+from piecework.results import (
+    RESULTS_FOLDER,
+    RUN_FILE,
+    STUDY_FILE,
+    TOKENIZERS_FOLDER,
+    StudyResults,
+)
+from piecework.study import Study
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["Progress", "Stage", "run"]
+
+Stage = Literal["counting", "merging", "training", "evaluating", "reporting"]
+Progress = Callable[[Stage, int, int], None]
+"""Called with the stage, what is done of it, and what there is to do."""
+
+PASSAGES_FILE = "passages.json"
+# Goes up whenever the same tokenizers and counts would give other tables.
+EVALUATION_FORMAT = 1
+CSV_STEP = 100
+"""Tables that have a row for every vocabulary size have one for every hundredth in CSV; Parquet has all."""
+
+_PACKAGES = ("piecework", "pyarrow", "duckdb", "numpy")
+_OURS = (RUN_FILE, TOKENIZERS_FOLDER, RESULTS_FOLDER, "report.html")
+
+
+def run(
+    study: Study,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+) -> StudyResults:
+    """Sample, count, train, evaluate and report a study, into the folder `out` (default: out/<name>).
+
+    Each stage is done where its inputs or settings have changed since it was done last, so that a second run does
+    nothing, another recipe reads no document, and a run that was stopped goes on. `force` does all again, and takes
+    over a folder that holds something else.
+    """
+    folder = Path(default_out(study) if out is None else out)
+    _check_folder(folder, study, force=force)
+    prepare_output(folder, [])
+    with locked(folder / ".lock"):
+        _remove_unfinished(folder)
+        stages = _Run(
+            study,
+            State(folder),
+            threads=threads or available_cores(),
+            memory=memory,
+            force=force,
+            progress=progress or (lambda _stage, _done, _total: None),
+            warn=warn,
+        )
+        stages.run()
+    return StudyResults.load(folder)
+
+
+def _check_folder(folder: Path, study: Study, *, force: bool) -> None:
+    """Refuse a folder that holds what is not this study's."""
+    if force:
+        return
+    state = State(folder)
+    if not state.run:
+        if there := [name for name in _OURS if (folder / name).exists()]:
+            raise InputError(
+                f"{folder / there[0]} exists already, and was not made by piecework run; pass --force to replace it, "
+                "or choose another --out"
+            )
+    elif state.run.get("study") != study.name:
+        raise InputError(
+            f'{folder}: holds the study "{state.run.get("study")}", not "{study.name}"; pass --force to replace it, '
+            "or choose another --out"
+        )
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """What a killed run was about to write: the lock says that there is no other."""
+    for place in (folder, folder / RESULTS_FOLDER, folder / TOKENIZERS_FOLDER):
+        for path in place.glob(".*.tmp") if place == folder else place.rglob(".*.tmp"):
+            path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    study: Study
+    state: State
+    threads: int
+    memory: int | str | None
+    force: bool
+    progress: Progress
+    warn: Callable[[str], None]
+
+    def run(self) -> None:
+        if self.force:
+            self.state.run.pop("stages", None)
+        if not self.state.run:
+            # The first file: from now on the folder is this study's.
+            self.state.write({"study": self.study.name, "complete": False})
+        counted = self._count()
+        self._passages(counted)
+        tokenizers = train_all(
+            self.study,
+            counted,
+            self.state,
+            threads=self.threads,
+            progress=lambda done, total: self.progress("training", done, total),
+            warn=self.warn,
+        )
+        self._write_study(counted)
+        self._evaluate(counted, tokenizers)
+        stages = ["counts", "passages", *tokenizers.values(), "evaluation"]
+        self.state.keep_only(stages)
+        self._finish(counted.counts, list(tokenizers))
+
+    def _count(self) -> StudyCounts:
+        started = time.monotonic()
+        counted = counts_of(
+            self.study,
+            self.state,
+            threads=self.threads,
+            memory=self.memory,
+            force=self.force,
+            progress=self.progress,
+            warn=self.warn,
+        )
+        rows = counted.counts.subsets.to_pylist()
+        for column, side, setting in (("train_copies", "train", "train"), ("eval_documents", "evaluate", "eval")):
+            if not any(row[column] for row in rows):
+                raise InputError(
+                    f"no document was sampled to {side} on, of {sum(row['read_documents'] for row in rows):,}; "
+                    f"raise {setting} in [sampling]"
+                )
+        if not self.state.is_done("counts", counted.key):
+            # The counts have a record of their own, and may be too large to be hashed.
+            with self.state.doing("counts", counted.key, spent_s=time.monotonic() - started):
+                pass
+        return counted
+
+    def _passages(self, counted: StudyCounts) -> None:
+        path = self.state.folder / PASSAGES_FILE
+        key = key_of("passages", counted.key)
+        if counted.plan is not None and not self.state.is_done("passages", key):
+            with self.state.doing("passages", key) as outputs:
+                save_passages(path, find_passages(counted.plan))
+                outputs.append(path)
+
+    def _write_study(self, counted: StudyCounts) -> None:
+        path = self.state.folder / STUDY_FILE
+        if self.study.file is not None and path.exists() and path.samefile(self.study.file):
+            return  # the study's own file lies in its output folder; comments and all
+        text = resolved_toml(self.study, self.state.folder, counted.counts.weights)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            with replace_atomically(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+
+    def _evaluate(self, counted: StudyCounts, tokenizers: Mapping[str, str]) -> None:
+        folder = self.state.folder / RESULTS_FOLDER
+        metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
+        weights = sorted((*name, str(weight)) for name, weight in counted.counts.weights.items())
+        made = self.state.outputs(["passages", *tokenizers.values()])
+        key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made)
+        if self.state.is_done("evaluation", key):
+            return
+        with self.state.doing("evaluation", key) as outputs:
+            tables = study_tables(
+                {name: Tokenizer.load(self.state.folder / TOKENIZERS_FOLDER / name) for name in tokenizers},
+                counted.counts,
+                load_passages(self.state.folder / PASSAGES_FILE),
+                threads=self.threads,
+                progress=lambda done, total: self.progress("evaluating", done, total),
+            )
+            prepare_output(folder, [])
+            for name, table in tables.items():
+                outputs += _write_table(table, folder / name)
+
+    def _finish(self, counts: Counts, tokenizers: Sequence[str]) -> None:
+        """Record the run, unless all of it is recorded already."""
+        description = counts.description
+        done = self.state.stages.values()
+        content: dict[str, Any] = {
+            "study": self.study.name,
+            "seed": self.study.seed,
+            "complete": True,
+            "languages": counts.languages,
+            "tokenizers": list(tokenizers),
+            "settings": self.study.model_dump(mode="json"),
+            "versions": _versions(),
+            "elapsed_s": round(sum(stage["elapsed_s"] for stage in done), 3),
+            "peak_memory_bytes": max(stage["peak_memory_bytes"] for stage in done),
+            "skipped": description["skipped"],
+            "inputs": {"key": counts.description["counting_key"], "files": description["files"]},
+        }
+        if any(self.state.run.get(name) != value for name, value in content.items()):
+            self.state.write(content)
+
+
+def _write_table(table: Table, path: Path) -> list[Path]:
+    """Parquet with all rows, CSV with those that a person would look at."""
+    table.to_parquet(path.with_suffix(".parquet"))
+    if path.name in ("sizes", "overlap_sizes"):
+        table = _thinned(table)
+    table.to_csv(path.with_suffix(".csv"))
+    return [path.with_suffix(".parquet"), path.with_suffix(".csv")]
+
+
+def _thinned(table: Table) -> Table:
+    import numpy as np
+
+    arrow = table.to_arrow()
+    sizes = arrow.column("vocab_size").to_numpy()
+    if not len(sizes):
+        return table
+    shown = (sizes % CSV_STEP == 0) | (sizes == sizes.min()) | (sizes == sizes.max())
+    return Table(arrow.take(np.flatnonzero(shown)), title=table.title)
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

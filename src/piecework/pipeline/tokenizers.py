@@ -1,0 +1,180 @@
+"""The tokenizers of a study: the multilingual one, its smaller sizes, and one for each language."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
+from pathlib import Path
+
+from piecework.counting.store import Counts
+from piecework.errors import InputError, StudyError, VocabularyTooLargeError
+from piecework.evaluation.curves import Sizes
+from piecework.pipeline.counts import StudyCounts
+from piecework.pipeline.state import State, key_of
+from piecework.results import TOKENIZERS_FOLDER
+from piecework.study import Study
+from piecework.terms import MULTILINGUAL
+from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.training.trainer import train
+
+__all__ = ["train_all"]
+
+# Goes up whenever the same counts and recipe would give other files.
+TRAINING_FORMAT = 1
+
+Progress = Callable[[int, int], None]
+Warn = Callable[[str], None]
+
+
+def train_all(
+    study: Study, counted: StudyCounts, state: State, *, threads: int, progress: Progress, warn: Warn
+) -> dict[str, str]:
+    """Train what is not there yet; by tokenizer, the stage that makes it, in the order of the results."""
+    return _Training(study, counted, state, threads=threads, progress=progress, warn=warn).run()
+
+
+class _Training:
+    def __init__(
+        self, study: Study, counted: StudyCounts, state: State, *, threads: int, progress: Progress, warn: Warn
+    ) -> None:
+        self._study, self._state = study, state
+        self._counts: Counts = counted.counts
+        self._counts_key = counted.key
+        self._threads, self._progress, self._warn = threads, progress, warn
+        self._done: dict[str, int] = {}
+        self._wanted = 0
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def run(self) -> dict[str, str]:
+        languages = self._languages()
+        size = self._study.recipe.vocab_size
+        keys = {name: self._key(name) for name in (MULTILINGUAL, *languages)}
+        left = {name: key for name, key in keys.items() if not self._state.is_done(_stage(name), key)}
+        self._wanted = size * len(left)
+        if MULTILINGUAL in left:
+            self._save(MULTILINGUAL, left.pop(MULTILINGUAL), *_timed(self._train_multilingual))
+        stages = {MULTILINGUAL: _stage(MULTILINGUAL)} | self._resize()
+        self._train_languages(left)
+        return stages | {language: _stage(language) for language in languages}
+
+    def _languages(self) -> list[str]:
+        """The languages that get a tokenizer: those with text to train on."""
+        if not self._study.analysis.monolingual:
+            return []
+        weights = self._counts.weights
+        trained: dict[str, int] = {}
+        for row in self._counts.subsets.to_pylist():
+            acts = self._counts.weighting == "documents" or weights[row["language"], row["category"]] > 0
+            trained[row["language"]] = trained.get(row["language"], 0) + (row["train_bytes"] if acts else 0)
+        for language in (language for language, size in trained.items() if not size):
+            self._warn(f'the language "{language}" has no text to train on: no tokenizer of its own')
+        return [language for language in self._counts.languages if trained[language]]
+
+    def _key(self, name: str) -> str:
+        weights = {}
+        if self._counts.weighting == "counts":
+            weights = {f"{category}_{language}": str(of) for (language, category), of in self._counts.weights.items()}
+        recipe = self._study.recipe
+        settings = [recipe.model_dump(mode="json"), sorted(recipe.model_fields_set)]
+        return key_of("train", TRAINING_FORMAT, name, self._counts_key, weights, settings)
+
+    def _train_multilingual(self) -> Tokenizer:
+        try:
+            return train(self._counts.training(), self._study.recipe, progress=self._reporter(MULTILINGUAL))
+        except VocabularyTooLargeError as error:
+            raise StudyError([self._study.mistake(("recipe", "vocab_size"), str(error))]) from error
+
+    def _resize(self) -> dict[str, str]:
+        """The sizes that the study asks for besides the full one."""
+        full: Tokenizer | None = None
+        stages = {}
+        folder = self._state.folder / TOKENIZERS_FOLDER
+        source = self._state.outputs([_stage(MULTILINGUAL)])
+        for size in sorted(self._study.analysis.vocab_sizes):
+            if size == self._study.recipe.vocab_size:
+                continue
+            full = full or Tokenizer.load(folder / MULTILINGUAL)
+            if size >= full.vocab_size:
+                self._warn(f"size {size:,} left out: the text allows {full.vocab_size:,} pieces")
+                continue
+            self._check_size(full, size)
+            name = f"{MULTILINGUAL}-{size}"
+            key = key_of("resize", TRAINING_FORMAT, size, source)
+            stages[name] = _stage(name)
+            if not self._state.is_done(stages[name], key):
+                self._save(name, key, *_timed(partial(full.resize, size)))
+        return stages
+
+    def _check_size(self, full: Tokenizer, size: int) -> None:
+        try:
+            Sizes.of(full, [size], name=MULTILINGUAL)
+        except InputError as error:
+            index = self._study.analysis.vocab_sizes.index(size)
+            key = ("analysis", "vocab_sizes", index)
+            raise StudyError([self._study.mistake(key, f"vocab_sizes in [analysis]: {error}")]) from error
+
+    def _train_languages(self, left: dict[str, str]) -> None:
+        """Several at a time: together they have about as many words as the multilingual one, so as much memory."""
+        pool = ThreadPoolExecutor(max_workers=max(1, min(self._threads, len(left))))
+        try:
+            futures = {pool.submit(_timed, partial(self._train_language, language)): language for language in left}
+            pending = set(futures)
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_EXCEPTION, timeout=0.2)
+                for future in done:
+                    language = futures[future]
+                    self._save(language, left[language], *future.result())
+        finally:
+            # Training looks at this when it reports, and ends soon after an error or Ctrl-C.
+            self._stopped = True
+            pool.shutdown(cancel_futures=True)
+            self._stopped = False
+
+    def _train_language(self, language: str) -> Tokenizer:
+        words = self._counts.training(language)
+        recipe = self._study.recipe
+        try:
+            return train(words, recipe, progress=self._reporter(language))
+        except VocabularyTooLargeError as error:
+            self._warn(
+                f'the language "{language}" has text for {error.largest:,} pieces, and not for {recipe.vocab_size:,}: '
+                "its own tokenizer is that much smaller"
+            )
+            settings = {name: getattr(recipe, name) for name in recipe.model_fields_set}
+            smaller = type(recipe)(**{**settings, "vocab_size": error.largest})
+            return train(words, smaller, progress=self._reporter(language))
+        except InputError as error:
+            raise InputError(f'the language "{language}": {error}') from error
+
+    def _reporter(self, name: str) -> Progress:
+        def report(done: int, _wanted: int) -> None:
+            if self._stopped:
+                raise InterruptedError("training was stopped")
+            with self._lock:
+                self._done[name] = done
+                self._progress(sum(self._done.values()), self._wanted)
+
+        return report
+
+    def _save(self, name: str, key: str, tokenizer: Tokenizer, spent_s: float) -> None:
+        with self._state.doing(_stage(name), key, spent_s=spent_s) as outputs:
+            outputs += save_tokenizer(tokenizer, self._state.folder / TOKENIZERS_FOLDER / name)
+
+
+def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> list[Path]:
+    """Write all forms of a tokenizer, and tell which files they are."""
+    model = tokenizer.save(folder, force=True)
+    return [model, model.with_suffix(".vocab")]
+
+
+def _timed(make: Callable[[], Tokenizer]) -> tuple[Tokenizer, float]:
+    started = time.monotonic()
+    return make(), time.monotonic() - started
+
+
+def _stage(name: str) -> str:
+    return f"tokenizer {name}"
