@@ -13,7 +13,7 @@ import pytest
 
 from cli.command import COMMAND, Run, environment
 
-COMMANDS = ("count", "train", "encode", "decode", "inspect")
+COMMANDS = ("count", "train", "encode", "decode", "inspect", "export")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

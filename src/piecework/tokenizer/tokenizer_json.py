@@ -1,0 +1,191 @@
+"""A tokenizer as the `tokenizer.json` of Hugging Face, which gives SentencePiece's ids.
+
+User-defined symbols are cut out by the pre-tokenizer and not declared as added tokens. SentencePiece puts the prefix ▁
+before a text that starts with a symbol, and none after a symbol; an added token is cut out before the prefix is put
+anywhere, so a text that starts with one would lose it. A symbol that stands alone is found in the vocabulary whole
+(`ignore_merges`). So would be a text between two symbols that reads like a byte piece, `<0x41>`, or like a piece that
+no merges lead to: those few texts are cut once more, at a place where SentencePiece has a token end.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from piecework.errors import ModelError
+from piecework.tokenizer.merge_list import merge_list, tied_pieces
+from piecework.tokenizer.pieces import SPACE, Piece
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["added_token", "caveats", "special_pieces", "tokenizer_json"]
+
+# Not \A and \z or ^ and $: of these, the regular expressions of Rust, JavaScript and Python agree on none.
+_START, _END = r"(?<![\s\S])", r"(?![\s\S])"
+_SHOWN = 5
+
+
+def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
+    """The content of `tokenizer.json`.
+
+    >>> import piecework as pw
+    >>> content = tokenizer_json(pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=15)))
+    >>> content["model"]["merges"][:2], content["pre_tokenizer"]
+    ([('o', 's'), ('▁', 'a')], None)
+    """
+    spec = tokenizer._model.trainer_spec
+    if spec.treat_whitespace_as_suffix or not tokenizer._model.normalizer_spec.escape_whitespaces:
+        setting = (
+            "treat_whitespace_as_suffix = true" if spec.treat_whitespace_as_suffix else "escape_whitespaces = false"
+        )
+        raise ModelError(f"a model with {setting} has no counterpart in tokenizer.json; export it --to sentencepiece")
+    pieces = tokenizer.pieces
+    symbols = sorted((piece.text for piece in pieces if piece.type == "user_defined"), key=len, reverse=True)
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": piece.id, **added_token(piece)} for piece in special_pieces(pieces)],
+        "normalizer": _normalizer(tokenizer),
+        "pre_tokenizer": _pre_tokenizer(tokenizer, symbols),
+        "post_processor": None,
+        "decoder": _decoder(tokenizer),
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": next(piece.text for piece in pieces if piece.type == "unknown"),
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            # SentencePiece makes one token of neighbouring unknown characters, unless it writes them as bytes.
+            "fuse_unk": not spec.byte_fallback,
+            "byte_fallback": spec.byte_fallback,
+            "ignore_merges": bool(symbols),
+            "vocab": {piece.text: piece.id for piece in pieces},
+            "merges": merge_list(pieces),
+        },
+    }
+
+
+def special_pieces(pieces: Iterable[Piece]) -> list[Piece]:
+    """The pieces that clients write out in prompts and leave out when they decode: unknown and control."""
+    return [piece for piece in pieces if piece.type in ("unknown", "control")]
+
+
+def added_token(piece: Piece) -> dict[str, Any]:
+    """A special piece as Hugging Face declares it."""
+    return {
+        "content": piece.text,
+        "single_word": False,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "special": True,
+    }
+
+
+def caveats(tokenizer: Tokenizer) -> Iterator[str]:
+    """What of the model a `tokenizer.json` cannot express, so that some text may get other ids."""
+    if tied := tied_pieces(tokenizer.pieces):
+        yield (
+            f"{len(tied):,} pieces share their score with another ({_list(tied)}); SentencePiece takes the leftmost"
+            " of them, other runtimes the one that is listed first"
+        )
+    texts = {piece.text for piece in tokenizer.pieces if piece.type == "normal"}
+    unused = [
+        piece.text
+        for piece in tokenizer.pieces
+        if piece.type == "unused"
+        and any(piece.text[:at] in texts and piece.text[at:] in texts for at in _inside(piece))
+    ]
+    if unused:
+        yield f"{len(unused):,} unused pieces are merged and taken apart again by SentencePiece alone ({_list(unused)})"
+    # A character that is a symbol never gets as far as merging.
+    symbols = {piece.text for piece in tokenizer.pieces if piece.type == "user_defined"}
+    if alone := {character for text in texts for character in text} - texts - symbols:
+        what = "character is in pieces but is no piece itself"
+        if len(alone) > 1:
+            what = "characters are in pieces but are no pieces themselves"
+        yield f"{len(alone):,} {what} ({_list(sorted(alone))})"
+    if tokenizer._model.normalizer_spec.precompiled_charsmap:
+        yield "the normalisation rules of the model are applied a little differently by other runtimes"
+
+
+def _inside(piece: Piece) -> range:
+    return range(1, len(piece.text))
+
+
+def _list(texts: Sequence[str]) -> str:
+    return ", ".join(texts[:_SHOWN]) + (", …" if len(texts) > _SHOWN else "")
+
+
+def _normalizer(tokenizer: Tokenizer) -> dict[str, Any]:
+    spec = tokenizer._model.normalizer_spec
+    steps: list[dict[str, Any]] = []
+    if spec.precompiled_charsmap:
+        charsmap = base64.b64encode(spec.precompiled_charsmap).decode()
+        steps.append({"type": "Precompiled", "precompiled_charsmap": charsmap})
+    if spec.remove_extra_whitespaces:
+        steps.append(_replace({"Regex": f"{_START} +| +{_END}"}, ""))
+        steps.append(_replace({"Regex": " {2,}"}, " "))
+    if spec.add_dummy_prefix:
+        steps.append({"type": "Prepend", "prepend": SPACE})
+    steps.append(_replace({"String": " "}, SPACE))
+    return {"type": "Sequence", "normalizers": steps}
+
+
+def _decoder(tokenizer: Tokenizer) -> dict[str, Any]:
+    steps: list[dict[str, Any]] = [_replace({"String": SPACE}, " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
+    if tokenizer._model.normalizer_spec.add_dummy_prefix:
+        steps.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return {"type": "Sequence", "decoders": steps}
+
+
+def _replace(pattern: dict[str, str], content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+def _pre_tokenizer(tokenizer: Tokenizer, symbols: Sequence[str]) -> dict[str, Any] | None:
+    if not symbols:
+        return None
+    # Of several symbols that fit SentencePiece takes the longest; a regular expression takes the first.
+    patterns = ["|".join(map(_escape, symbols))]
+    if cuts := _cuts(tokenizer):
+        texts = (f"{_escape(left)}(?=(?:{'|'.join(map(_escape, rights))}){_END})" for left, rights in cuts.items())
+        patterns.append(f"{_START}(?:{'|'.join(texts)})")
+    steps = [
+        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+        for pattern in patterns
+    ]
+    return steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
+
+
+def _escape(text: str) -> str:
+    """The text as a pattern; not re.escape, whose backslashes before some signs other engines refuse."""
+    return re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", text)
+
+
+def _cuts(tokenizer: Tokenizer) -> dict[str, list[str]]:
+    """Pieces that SentencePiece does not make of their own text, each in two parts that encode on their own."""
+    ids = {piece.text: piece.id for piece in tokenizer.pieces}
+    suspects = [
+        piece for piece in tokenizer.pieces if piece.type in ("byte", "unused", "normal") and len(piece.text) > 1
+    ]
+    # After a symbol there is no prefix, and nothing merges with it. The longest, so that none is found that goes on.
+    symbol = max((piece.text for piece in tokenizer.pieces if piece.type == "user_defined"), key=len)
+    before = tokenizer.encode(symbol)
+
+    def is_safe(text: str) -> bool:
+        return text not in ids or tokenizer.encode(symbol + text) == [*before, ids[text]]
+
+    cuts: dict[str, list[str]] = {}
+    encoded = tokenizer.encode_batch([symbol + piece.text for piece in suspects])
+    for piece, found in zip(suspects, encoded, strict=True):
+        if found == [*before, piece.id]:
+            continue
+        ends = {token.end - len(symbol) for token in tokenizer.tokens(symbol + piece.text)}
+        for at in sorted(end for end in ends if 0 < end < len(piece.text)):
+            if is_safe(piece.text[:at]) and is_safe(piece.text[at:]):
+                cuts.setdefault(piece.text[:at], []).append(piece.text[at:])
+                break
+    return cuts

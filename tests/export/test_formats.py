@@ -1,0 +1,104 @@
+"""Each format has the files that its readers look for; nothing is overwritten by accident; bad input is explained."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+import piecework as pw
+from export.conftest import Exported
+from piecework.tokenizer.export import export, export_hf
+from piecework.tokenizer.merge_list import merge_list, tied_pieces
+from piecework.tokenizer.pieces import Piece
+from sentencepiece_oracle import PLAIN, sp_train_with
+
+HF_FILES = {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "tokenizer.model", "spiece.model"}
+
+
+@pytest.fixture(scope="session")
+def small() -> pw.Tokenizer:
+    counts = pw.count_words(["en ros är en ros är en ros"])
+    return pw.train(counts, pw.Recipe.gpt_sw3(vocab_size=320, hard_vocab_limit=False, control_symbols=["<sep>"]))
+
+
+def test_hf_files(exported: Exported) -> None:
+    assert {path.name for path in exported.folder.iterdir()} == HF_FILES
+    config = json.loads((exported.folder / "tokenizer_config.json").read_text())
+    assert list(config["added_tokens_decoder"]) == ["0", "1", "2", "3"]
+    assert (exported.folder / "spiece.model").read_bytes() == exported.tokenizer.model_bytes
+
+
+def test_sentencepiece_files(small: pw.Tokenizer, tmp_path: Path) -> None:
+    done = export(small, tmp_path, to="sentencepiece")
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(done.files[0]))
+    assert processor.encode("en ros") == small.encode("en ros")
+    assert done.files[1].read_text(encoding="utf-8") == small.vocab_text
+
+
+def test_llama_files(small: pw.Tokenizer, tmp_path: Path) -> None:
+    """User-defined symbols are in added_tokens.json alone: elsewhere the converter makes control tokens of them."""
+    export(small, tmp_path, to="llama")
+    ids = {piece.text: piece.id for piece in small.pieces}
+    added = json.loads((tmp_path / "added_tokens.json").read_text())
+    assert added == {text: ids[text] for text in ("<|javascript|>", "<|python|>", "<|sql|>", "<|shell|>")}
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    contents = {entry["content"] for entry in config["added_tokens_decoder"].values()}
+    assert contents == {"<pad>", "<unk>", "<s>", "<|endoftext|>", "<sep>"}
+    assert (config["tokenizer_class"], config["add_prefix_space"]) == ("LlamaTokenizer", True)
+    special = json.loads((tmp_path / "special_tokens_map.json").read_text())
+    assert special["additional_special_tokens"] == ["<sep>"]
+    assert not (tmp_path / "tokenizer.json").exists()
+
+
+def test_control_symbols_are_special(small: pw.Tokenizer, tmp_path: Path) -> None:
+    import transformers
+
+    export_hf(small, tmp_path)
+    auto = transformers.AutoTokenizer.from_pretrained(str(tmp_path))
+    symbol = next(piece.id for piece in small.pieces if piece.text == "<sep>")
+    assert symbol in auto("en<sep>ros")["input_ids"]
+    assert auto.decode([symbol], skip_special_tokens=True) == ""
+
+
+def test_export_beside_the_model(small: pw.Tokenizer, tmp_path: Path) -> None:
+    """A file with the same content is no obstacle; one with other content is."""
+    small.save(tmp_path)
+    export_hf(small, tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    export_hf(small, tmp_path)
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(pw.InputError, match=r"tokenizer\.json exists already; pass --force"):
+        export_hf(small, tmp_path)
+    export_hf(small, tmp_path, force=True)
+    assert json.loads((tmp_path / "tokenizer.json").read_text())["version"] == "1.0"
+
+
+def test_every_split_is_a_merge() -> None:
+    texts = {"a": -9, "b": -10, "c": -11, "ab": -0.0, "bc": -1, "abc": -2, "<s>": 0}
+    pieces = [Piece(n, text, score, "normal") for n, (text, score) in enumerate(texts.items()) if text != "<s>"]
+    pieces.append(Piece(6, "<s>", 0.0, "control"))
+    assert merge_list(pieces) == [("a", "b"), ("b", "c"), ("ab", "c"), ("a", "bc")]
+    assert tied_pieces(pieces) == []
+
+
+def test_ties_are_told(small: pw.Tokenizer) -> None:
+    from piecework.tokenizer.tokenizer_json import caveats
+
+    tied = pw.Tokenizer.from_bytes(small.model_bytes)
+    for piece in tied._model.pieces:
+        if piece.piece in ("en", "ro"):
+            piece.score = -1.0
+    assert any("share their score" in caveat for caveat in caveats(tied)) == (
+        len([piece for piece in tied.pieces if piece.text in ("en", "ro")]) == 2
+    )
+
+
+def test_a_model_without_counterpart(tmp_path: Path) -> None:
+    model = sp_train_with(
+        ["ab ab abc"], vocab_size=12, hard_vocab_limit=False, treat_whitespace_as_suffix=True, **PLAIN
+    )
+    with pytest.raises(pw.ModelError, match="treat_whitespace_as_suffix = true has no counterpart"):
+        export_hf(pw.Tokenizer.from_bytes(model), tmp_path)
+    assert not list(tmp_path.iterdir())
