@@ -13,7 +13,7 @@ import pytest
 
 from cli.command import COMMAND, Run, environment
 
-COMMANDS = ("count", "train", "encode", "decode", "inspect", "export")
+COMMANDS = ("count", "train", "encode", "decode", "inspect", "export", "verify")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -13,7 +13,7 @@ from piecework.errors import PieceworkError, RecipeError, StudyError
 
 __all__ = ["main"]
 
-COMMANDS = ("init", "validate", "count", "train", "evaluate", "encode", "decode", "inspect", "export")
+COMMANDS = ("init", "validate", "count", "train", "evaluate", "encode", "decode", "inspect", "export", "verify")
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 

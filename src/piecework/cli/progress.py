@@ -10,7 +10,7 @@ from piecework.cli.terminal import Terminal, format_bytes, format_seconds
 
 __all__ = ["Unit", "Update", "show_progress"]
 
-Unit = Literal["bytes", "pieces", "tables"]
+Unit = Literal["bytes", "pieces", "tables", "texts"]
 Update = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
 

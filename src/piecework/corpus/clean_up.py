@@ -1,0 +1,40 @@
+"""The clean-up that `GPTSw3Tokenizer` applies to a text before it encodes it, so that training can see the same."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Literal
+
+__all__ = ["CleanUp", "clean_up", "clean_up_bytes"]
+
+CleanUp = Literal["gpt-sw3"]
+
+# Control characters but tab and newline, the no-break space, the soft hyphen and the zero-width space.
+_DELETED = (*range(9), *range(11, 32), *range(127, 161), 0xAD, 0x200B)
+_SPACES = (0x2002, 0x2003, 0x2005, 0x2008, 0x2009, 0x200A, 0x202F, 0x3000, 0xFFFC)
+_TABLE: dict[int, str | None] = {**dict.fromkeys(_DELETED), **dict.fromkeys(_SPACES, " ")}
+
+
+def clean_up(text: str) -> str:
+    """The text without control characters, with plain spaces, in the normal form NFC.
+
+    A tab and a newline stay. A no-break space is deleted, not made a space: so does the client.
+
+    >>> clean_up("en\\u2003ros\\r\\n10\\u00a0kr, cafe\\u0301")
+    'en ros\\n10kr, café'
+    """
+    return unicodedata.normalize("NFC", text.translate(_TABLE))
+
+
+def clean_up_bytes(document: bytes) -> bytes:
+    """The same for UTF-8. Bytes that are no valid UTF-8 stay as they are, so that they are counted as such later.
+
+    >>> clean_up_bytes("café\\u3000".encode()), clean_up_bytes(b"a\\xff\\x00")
+    (b'caf\\xc3\\xa9 ', b'a\\xff')
+    """
+    if document.isascii():
+        return document.translate(None, _ASCII_DELETED)
+    return clean_up(document.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+_ASCII_DELETED = bytes(code for code in _DELETED if code < 128)

@@ -1,0 +1,169 @@
+"""The software that can run a tokenizer, each behind the same two functions: texts to ids, ids to text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from piecework.errors import InputError
+from piecework.extras import is_installed
+from piecework.terms import PieceType
+from piecework.tokenizer.behaviour import Behaviour
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["RUNTIMES", "LoadedRuntime", "Runtime", "choose_runtimes"]
+
+Ids = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRuntime:
+    """A runtime that has loaded a tokenizer."""
+
+    encode: Callable[[Sequence[str]], list[Ids]]
+    decode: Callable[[Ids], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A runtime: what to install for it, the files that it reads, and what it is known to do differently."""
+
+    name: str
+    package: str
+    files: tuple[str, ...]
+    load: Callable[[Tokenizer, Path], LoadedRuntime]
+    behaviour: Behaviour = Behaviour()  # noqa: RUF009  # frozen
+    needs_byte_fallback: bool = False
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can be imported."""
+        return all(map(is_installed, self.package.split()))
+
+    @property
+    def installation(self) -> str:
+        """What to type to have it."""
+        return f"pip install {self.package}"
+
+
+def choose_runtimes(names: Sequence[str]) -> list[Runtime]:
+    """The runtimes of these names; `transformers` stands for its three; none given, all.
+
+    >>> [runtime.name for runtime in choose_runtimes(["tokenizers", "transformers"])]
+    ['tokenizers', 'AutoTokenizer', 'GPTSw3Tokenizer', 'LlamaTokenizer']
+    """
+    if not names:
+        return list(RUNTIMES)
+    chosen = []
+    for name in names:
+        found = [
+            runtime
+            for runtime in RUNTIMES
+            if name.lower() in (runtime.name.lower(), runtime.package.split()[0].lower())
+        ]
+        if not found:
+            raise InputError(f'no runtime "{name}"; there are {", ".join(runtime.name for runtime in RUNTIMES)}')
+        chosen += [runtime for runtime in found if runtime not in chosen]
+    return chosen
+
+
+def _piecework(tokenizer: Tokenizer, _folder: Path) -> LoadedRuntime:
+    return LoadedRuntime(tokenizer.encode_batch, tokenizer.decode)
+
+
+def _sentencepiece(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
+    import sentencepiece
+
+    processor: Any = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    return LoadedRuntime(lambda texts: processor.encode(list(texts)), processor.decode)
+
+
+def _tokenizers(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
+    import tokenizers
+
+    rust: Any = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return LoadedRuntime(
+        lambda texts: [each.ids for each in rust.encode_batch(list(texts), add_special_tokens=False)],
+        lambda ids: str(rust.decode(ids, skip_special_tokens=False)),
+    )
+
+
+def _transformers(name: str) -> Callable[[Tokenizer, Path], LoadedRuntime]:
+    def load(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
+        # Nothing is fetched, and what it says about models without PyTorch does not concern tokenizers.
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+        import transformers
+
+        loaded: Any = getattr(transformers, name).from_pretrained(str(folder), local_files_only=True)
+        return LoadedRuntime(
+            lambda texts: [loaded.encode(text, add_special_tokens=False) for text in texts],
+            lambda ids: str(loaded.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)),
+        )
+
+    return load
+
+
+def _gigatoken(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
+    import gigatoken
+
+    loaded: Any = gigatoken.Tokenizer.from_sentencepiece(str(folder / "tokenizer.model"))
+
+    def decode(ids: Ids) -> str:
+        data = loaded.decode(ids)
+        return data if isinstance(data, str) else bytes(data).decode(errors="replace")
+
+    return LoadedRuntime(lambda texts: [list(map(int, ids)) for ids in loaded.encode_batch_list(list(texts))], decode)
+
+
+def _kitoken(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
+    import kitoken
+
+    loaded: Any = kitoken.Kitoken.from_file(str(folder / "tokenizer.model"))
+    return LoadedRuntime(
+        lambda texts: [list(loaded.encode(text, False)) for text in texts],
+        lambda ids: bytes(loaded.decode(ids, True)).decode(errors="replace"),
+    )
+
+
+_SPECIAL: tuple[PieceType, ...] = ("unknown", "control")
+_MODEL, _JSON = "tokenizer.model", "tokenizer.json"
+
+RUNTIMES = (
+    Runtime("sentencepiece", "sentencepiece", (_MODEL,), _sentencepiece),
+    Runtime("piecework", "piecework", (), _piecework),
+    Runtime("tokenizers", "tokenizers", (_JSON,), _tokenizers, Behaviour(special=_SPECIAL)),
+    Runtime(
+        "AutoTokenizer",
+        "transformers",
+        (_JSON, "tokenizer_config.json"),
+        _transformers("AutoTokenizer"),
+        Behaviour(special=_SPECIAL),
+    ),
+    Runtime(
+        "GPTSw3Tokenizer",
+        "transformers sentencepiece",
+        ("spiece.model", "tokenizer_config.json"),
+        _transformers("GPTSw3Tokenizer"),
+        Behaviour(special=_SPECIAL, cleans_up=True),
+    ),
+    Runtime(
+        "LlamaTokenizer",
+        "transformers",
+        (_JSON, _MODEL, "tokenizer_config.json"),
+        _transformers("LlamaTokenizer"),
+        Behaviour(special=_SPECIAL, symbols="text", keeps_leading_space=True, unknown="dropped"),
+    ),
+    Runtime(
+        "gigatoken",
+        "gigatoken",
+        (_MODEL,),
+        _gigatoken,
+        Behaviour(special=("control",), symbols="segments"),
+        needs_byte_fallback=True,
+    ),
+    Runtime("kitoken", "kitoken", (_MODEL,), _kitoken, Behaviour(by_id=True, unknown="each")),
+)
