@@ -37,6 +37,12 @@ class Line:
         return float(self.y[place]) if found else None
 
 
+    def since(self, start: float) -> Line:
+        """The part of the curve from that point on."""
+        shown = self.x >= start
+        return Line(self.label, self.look, self.x[shown], self.y[shown])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LineChart:
     """Curves over a common axis. The vertical axis starts at its floor."""

@@ -1,0 +1,141 @@
+"""What a section of the report is made of: figures, tables, notes; each knows nothing of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from piecework.evaluation.tables import format_figure
+from piecework.report.charts import Chart
+from piecework.report.scales import format_number, format_share
+
+__all__ = ["Cell", "Figure", "Heading", "Kind", "Note", "Section", "Sheet"]
+
+Kind = Literal["text", "number", "share", "count", "bytes", "pieces", "verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column's name, what its values are, and what it means for those who ask."""
+
+    label: str
+    kind: Kind = "text"
+    help: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are set to the right, and sorted as numbers."""
+        return self.kind in ("number", "share", "count", "bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value of a table: as it is read, and as it is copied and sorted."""
+
+    text: str
+    raw: str
+    pieces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table to read: headings, and rows of values."""
+
+    caption: str
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    name: str = ""
+    """Where it stands by itself, its id in the page."""
+    sortable: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        caption: str,
+        headings: Iterable[Heading | str],
+        rows: Iterable[Sequence[Any]],
+        *,
+        name: str = "",
+        sortable: bool = True,
+    ) -> Sheet:
+        """A table; a heading that is text alone is a column of text.
+
+        >>> sheet = Sheet.of("Fertility", ["language", Heading("fertility", "number")], [("sv", 1.23456)])
+        >>> [cell.text for cell in sheet.cells()[0]]
+        ['sv', '1.235']
+        """
+        made = tuple(Heading(each) if isinstance(each, str) else each for each in headings)
+        return cls(caption, made, tuple(map(tuple, rows)), name, sortable)
+
+    def cells(self) -> list[list[Cell]]:
+        """The rows, each value with its texts."""
+        return [
+            [_cell(value, heading.kind) for value, heading in zip(row, self.headings, strict=True)] for row in self.rows
+        ]
+
+
+def _cell(value: Any, kind: Kind) -> Cell:
+    if kind == "pieces":
+        return Cell("", "  ".join(value), tuple(value))
+    raw = "" if value is None else str(value)
+    if value is None:
+        return Cell("–", raw)
+    match kind:
+        case "share":
+            return Cell(format_share(value, decimals=1 if abs(value) >= 0.001 or not value else 3), raw)
+        case "count":
+            return Cell(format_number(value, decimals=0), raw)
+        case "bytes":
+            return Cell(_megabytes(value), raw)
+        case "verdict":
+            return Cell("holds" if value else "does not hold", "1" if value else "0")
+        case "number":
+            return Cell(format_figure(value), raw)
+    return Cell(raw, raw)
+
+
+def _megabytes(size_bytes: float) -> str:
+    """A size in one unit, so that a column of them can be compared.
+
+    >>> _megabytes(1_234_567), _megabytes(123), _megabytes(0)
+    ('1.23 MB', '0.0001 MB', '0 MB')
+    """
+    size = size_bytes / 1e6
+    decimals = next((n for n in (2, 3, 4) if not size or round(size, n) >= 10**-n), 4)
+    return f"{size:,.0f} MB" if size >= 100 or not size else f"{size:,.{decimals}f} MB"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """A chart with a title that says what it shows, a line on how to read it, and its data."""
+
+    name: str
+    title: str
+    reading: str
+    chart: Chart
+    sheet: Sheet
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A heading, a paragraph that leads in, and what follows; `template` is the one that knows how to show more."""
+
+    name: str
+    title: str
+    lead: str
+    blocks: tuple[Figure | Sheet | Note, ...] = ()
+    template: str | None = None
+    content: Any = None
+
+    @property
+    def figures(self) -> list[Figure]:
+        """Its charts."""
+        return [block for block in self.blocks if isinstance(block, Figure)]

@@ -1,0 +1,108 @@
+"""A study's tables as the report asks for them: a figure, a curve, a language's name and look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from piecework.corpus.languages import language_name
+from piecework.evaluation.metrics import Array
+from piecework.evaluation.tables import Table
+from piecework.report.palette import Look, language_looks
+from piecework.terms import MULTILINGUAL, OVERALL
+
+if TYPE_CHECKING:
+    from piecework.results import StudyResults
+
+__all__ = ["Reading", "Readings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A value with its interval; none of it where there was no text."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class Readings:
+    """The tables of a study, read as often as needed, looked up quickly."""
+
+    def __init__(self, results: StudyResults) -> None:
+        self.results = results
+        self.languages = list(results.languages)
+        self.looks: dict[str, Look] = language_looks(self.languages)
+        self.monolingual = [name for name in results.tokenizers if name in self.languages]
+        """The languages that have a tokenizer of their own."""
+
+    def table(self, name: str) -> Table | None:
+        """A table of the study, or nothing if it has none of that name or it is empty."""
+        table = self.results.tables.get(name)
+        return table if table is not None and len(table) else None
+
+    def rows(self, name: str, **equal: Any) -> list[dict[str, Any]]:
+        """The rows of a table in which these columns have these values; none if there is no such table."""
+        table = self.table(name)
+        return table.where(**equal).rows() if table is not None else []
+
+    @cached_property
+    def _metrics(self) -> dict[tuple[str, str, str], Reading]:
+        return {
+            (row["tokenizer"], row["language"], row["metric"]): Reading(row["value"], row["low"], row["high"])
+            for row in self.rows("metrics")
+        }
+
+    def figure(self, metric: str, language: str, tokenizer: str = MULTILINGUAL) -> Reading:
+        """A metric of a tokenizer on the text of a language."""
+        return self._metrics.get((tokenizer, language, metric), Reading())
+
+    def values(self, metric: str, tokenizer: str = MULTILINGUAL) -> dict[str, float]:
+        """A metric of a tokenizer on every language that has text, the lowest first."""
+        found = {language: self.figure(metric, language, tokenizer).value for language in self.languages}
+        known = {language: value for language, value in found.items() if value is not None}
+        return dict(sorted(known.items(), key=lambda item: (item[1], item[0])))
+
+    def curve(self, metric: str, language: str = OVERALL) -> tuple[Array, Array]:
+        """A metric of the multilingual tokenizer at every size: the sizes, and the values."""
+        table = self.table("sizes")
+        if table is None:
+            return np.zeros(0), np.zeros(0)
+        arrow = table.where(language=language).to_arrow()
+        values = arrow.column(metric).to_numpy(zero_copy_only=False).astype(float)
+        return arrow.column("vocab_size").to_numpy(), values
+
+    @cached_property
+    def vocab_size(self) -> int:
+        """How many pieces the multilingual tokenizer has."""
+        return self.results.tokenizer(MULTILINGUAL).vocab_size
+
+    @cached_property
+    def marked_sizes(self) -> list[int]:
+        """The sizes that the study names, and the full one."""
+        smaller = [int(name.rpartition("-")[2]) for name in self.results.tokenizers if self._is_smaller(name)]
+        return sorted({*smaller, self.vocab_size})
+
+    @staticmethod
+    def _is_smaller(name: str) -> bool:
+        return name.startswith(f"{MULTILINGUAL}-") and name.rpartition("-")[2].isdecimal()
+
+    @property
+    def outside(self) -> list[str]:
+        """Tokenizers that the study did not make, but compares with."""
+        own = {MULTILINGUAL, *self.languages}
+        return [name for name in self.results.tokenizers if name not in own and not self._is_smaller(name)]
+
+    def name(self, language: str) -> str:
+        """A language, or all, as the start of a label."""
+        if language == OVERALL:
+            return "All text"
+        name = language_name(language)
+        return name[:1].upper() + name[1:]
+
+    def inline_name(self, language: str) -> str:
+        """A language within a sentence."""
+        return "all text" if language == OVERALL else language_name(language)

@@ -1,0 +1,139 @@
+"""What was read, how it was weighted and sampled, and what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from piecework.report.blocks import Figure, Heading, Note, Section, Sheet
+from piecework.report.charts import Bar, BarChart
+from piecework.report.readings import Readings
+from piecework.report.scales import format_share
+
+__all__ = ["corpus_section"]
+
+
+def corpus_section(readings: Readings) -> Section | None:
+    """Subsets, weights, intended and achieved sample, skipped records."""
+    rows = readings.rows("corpus")
+    if not rows:
+        return None
+    blocks: list[Figure | Sheet | Note] = [*_text_by_language(readings, rows)]
+    blocks.append(
+        Sheet.of(
+            "Every subset, with the share of its documents that was wanted and the share that the sample has.",
+            [
+                "subset",
+                "language",
+                Heading("weight", "number"),
+                Heading("documents read", "count"),
+                Heading("training: wanted", "share"),
+                Heading("got", "share"),
+                Heading("documents", "count", "A document that training takes several times is one document."),
+                Heading("text", "bytes"),
+                Heading("evaluation: wanted", "share"),
+                Heading("got", "share"),
+                Heading("documents", "count"),
+                Heading("text", "bytes"),
+                Heading("records skipped", "count"),
+            ],
+            [
+                (
+                    row["subset"],
+                    readings.name(row["language"]),
+                    _decimal(row["weight"]),
+                    row["read_documents"],
+                    row["train_intended"],
+                    row["train_achieved"],
+                    row["train_documents"],
+                    row["train_bytes"],
+                    row["eval_intended"],
+                    row["eval_achieved"],
+                    row["eval_documents"],
+                    row["eval_bytes"],
+                    row["skipped_records"],
+                )
+                for row in rows
+            ],
+            name="subsets",
+        )
+    )
+    if empty := [row["subset"] for row in rows if not row["read_documents"]]:
+        blocks.append(Note(f"No document was found in {', '.join(empty)}."))
+    unevaluated = [name for name in readings.languages if name not in readings.values("fertility")]
+    if unevaluated:
+        names = ", ".join(readings.inline_name(name) for name in unevaluated)
+        blocks.append(Note(f"There is no evaluation text in {names}, so there are no figures for it."))
+    blocks += _skipped(readings)
+    return Section("corpus", "The corpus", _lead(readings, rows), tuple(blocks))
+
+
+def _lead(readings: Readings, rows: list[dict[str, object]]) -> str:
+    documents, used, held_out = (
+        sum(int(str(row[f"{side}_documents"])) for row in rows) for side in ("read", "train", "eval")
+    )
+    weighting = readings.results.study.sampling.weighting
+    acts = (
+        "Weights act on the counts: every subset is sampled alike, and its words count as often as its weight says."
+        if weighting == "counts"
+        else "Weights act on the documents: a subset with a higher weight gives more of them."
+    )
+    return (
+        f"Of {documents:,} documents, {used:,} were drawn for training and {held_out:,} held out for evaluation. "
+        "A hash of its text decides where a document goes, so that no text is on both sides, copies included. " + acts
+    )
+
+
+def _text_by_language(readings: Readings, rows: list[dict[str, object]]) -> list[Figure]:
+    sizes: Counter[str] = Counter()
+    for row in rows:
+        sizes[str(row["language"])] += int(str(row["train_bytes"]))
+    total = sum(sizes.values())
+    if not total:
+        return []
+    order = sorted(sizes, key=lambda name: (-sizes[name], name))
+    title = f"{readings.name(order[0])} has {format_share(sizes[order[0]] / total, decimals=0)} of the training text"
+    if len(order) > 1:
+        least = order[-1]
+        title += f", {readings.inline_name(least)} {format_share(sizes[least] / total, decimals=0)}"
+    bars = tuple(
+        Bar(readings.name(name), sizes[name] / total, colour=readings.looks[name].colour)
+        for name in order
+        if name in readings.looks
+    )
+    chart = BarChart(
+        title,
+        f"Share of the training sample's bytes: {_listed(bars)}.",
+        "Share of the training sample, in bytes",
+        bars,
+        kind="share",
+    )
+    sheet = Sheet.of(
+        "Training text by language",
+        ["language", Heading("text", "bytes"), Heading("share", "share")],
+        [(readings.name(name), sizes[name], sizes[name] / total) for name in order],
+    )
+    reading = "Bytes of text in the training sample, before weights that act on counts."
+    return [Figure("training-text", title, reading, chart, sheet)]
+
+
+def _listed(bars: tuple[Bar, ...]) -> str:
+    return ", ".join(f"{bar.label} {format_share(bar.value)}" for bar in bars)
+
+
+def _skipped(readings: Readings) -> list[Sheet | Note]:
+    rows = readings.rows("skipped")
+    if not rows:
+        return [Note("No record had to be skipped.")]
+    return [
+        Sheet.of(
+            "Records that could not be used, by file and reason.",
+            ["file", "reason", Heading("records", "count"), "first"],
+            [(row["file"], row["reason"], row["records"], row["first"]) for row in rows],
+            name="skipped",
+        )
+    ]
+
+
+def _decimal(weight: str) -> float:
+    numerator, _, denominator = str(weight).partition("/")
+    return float(numerator) / float(denominator or 1)

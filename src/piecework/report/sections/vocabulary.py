@@ -1,0 +1,160 @@
+"""What the vocabulary consists of: groups, lengths, examples, and which language uses how much of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from piecework.report.blocks import Figure, Heading, Section, Sheet
+from piecework.report.charts import Bar, BarChart, Column, Histogram
+from piecework.report.readings import Readings
+from piecework.report.scales import format_share
+from piecework.terms import MULTILINGUAL
+
+__all__ = ["vocabulary_section"]
+
+EXAMPLES = 7
+
+
+def vocabulary_section(readings: Readings) -> Section | None:
+    """The paper's table of groups, the lengths of pieces with examples, use by language."""
+    groups = readings.rows("vocabulary", tokenizer=MULTILINGUAL)
+    if not groups:
+        return None
+    blocks: list[Figure | Sheet] = [
+        Sheet.of(
+            "The vocabulary by group, in the order of the paper's table.",
+            ["group", Heading("pieces", "count"), Heading("share", "share"), "ids", Heading("for example", "pieces")],
+            [(row["group"], row["pieces"], row["share"], row["ids"], row["examples"].split("  ")) for row in groups],
+            name="groups",
+            sortable=False,
+        ),
+        *_lengths(readings),
+        *_use(readings),
+    ]
+    lead = (
+        f"{readings.vocab_size:,} pieces. What training learns is the regular ones; special pieces, symbols, bytes and "
+        "runs of spaces are put in by the recipe, and single characters by the share of the text that has to be covered."
+    )
+    return Section("vocabulary", "The vocabulary", lead, tuple(blocks))
+
+
+def _lengths(readings: Readings) -> list[Figure | Sheet]:
+    rows = readings.rows("lengths", tokenizer=MULTILINGUAL, kind="text")
+    counts = {row["characters"]: row["pieces_with_space_counted"] for row in rows if row["pieces_with_space_counted"]}
+    total = sum(counts.values())
+    if not total:
+        return []
+    lower, upper = (_quantile(counts, share * total) for share in (0.25, 0.75))
+    between = f"{lower} to {upper} characters" if lower < upper else f"{lower} characters"
+    title = f"Half of the pieces have {between}; the longest has {max(counts)}"
+    columns = tuple(Column(str(length), counts.get(length, 0)) for length in range(1, max(counts) + 1))
+    chart = Histogram(
+        title,
+        "Number of pieces by length: " + ", ".join(f"{column.label}: {column.count:,}" for column in columns) + ".",
+        "Pieces",
+        "Length of a piece in characters, ▁ counted",
+        columns,
+    )
+    bare = {row["characters"]: row["pieces_without_space_counted"] for row in rows}
+    sheet = Sheet.of(
+        "Pieces by length",
+        [
+            Heading("characters", "count"),
+            Heading("pieces, ▁ counted", "count"),
+            Heading("pieces, ▁ not counted", "count"),
+        ],
+        [(length, counts.get(length, 0), bare.get(length, 0)) for length in range(max(counts) + 1)],
+    )
+    reading = (
+        "Each column counts the pieces of one length. Bytes, special pieces and symbols are left out: "
+        "their names are not text. The longest ones are runs of spaces if the recipe has them."
+    )
+    return [Figure("lengths", title, reading, chart, sheet), *_examples(readings)]
+
+
+def _quantile(counts: dict[int, int], wanted: float) -> int:
+    seen = 0
+    for length in sorted(counts):
+        seen += counts[length]
+        if seen >= wanted:
+            return length
+    return max(counts)
+
+
+def _examples(readings: Readings) -> list[Sheet]:
+    table = readings.table("pieces")
+    if table is None:
+        return []
+    by_length: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    names = ("piece", "group", "characters", "tokens")
+    columns: list[list[Any]] = [table.column(name) for name in names]
+    for piece, group, characters, tokens in zip(*columns, strict=True):
+        if group in ("regular", "character"):
+            by_length[characters].append((-tokens, piece))
+    rows = [
+        (length, len(pieces), [piece for _, piece in sorted(pieces)[:EXAMPLES]])
+        for length, pieces in sorted(by_length.items())
+    ]
+    return [
+        Sheet.of(
+            "The pieces of each length that the evaluation text has most often.",
+            [Heading("characters", "count"), Heading("pieces", "count"), Heading("most frequent", "pieces")],
+            rows,
+            name="pieces-by-length",
+            sortable=False,
+        )
+    ]
+
+
+def _use(readings: Readings) -> list[Figure]:
+    rows = [row for row in readings.rows("use") if row["share_of_use"] is not None and row["tokens"]]
+    if not rows:
+        return []
+    rows.sort(key=lambda row: (-row["share_of_use"], row["language"]))
+    most, least = rows[0], rows[-1]
+    title = (
+        f"{format_share(most['share_of_use'], decimals=0)} of the vocabulary that is in use serves "
+        f"{readings.inline_name(most['language'])}"
+    )
+    if len(rows) > 1:
+        title += (
+            f", {format_share(least['share_of_use'], decimals=0)} serves {readings.inline_name(least['language'])}"
+        )
+    bars = tuple(
+        Bar(
+            readings.name(row["language"]),
+            row["share_of_use"],
+            colour=readings.looks[row["language"]].colour,
+        )
+        for row in rows
+    )
+    listed = ", ".join(f"{bar.label} {format_share(bar.value)}" for bar in bars)
+    chart = BarChart(title, f"Share of the used vocabulary: {listed}.", "Share of the pieces in use", bars, kind="share")
+    sheet = Sheet.of(
+        "Use of the vocabulary by language",
+        [
+            "language",
+            Heading("tokens", "count"),
+            Heading("pieces used", "count"),
+            Heading("share of all pieces", "share"),
+            Heading("used by no other", "count"),
+            Heading("share of use", "share"),
+        ],
+        [
+            (
+                readings.name(row["language"]),
+                row["tokens"],
+                row["pieces_used"],
+                row["share_used"],
+                row["pieces_only_here"],
+                row["share_of_use"],
+            )
+            for row in rows
+        ],
+    )
+    reading = (
+        "A piece counts as 1, divided among the languages by how often it is a token in each, "
+        "so that a language with more text does not look larger. The bars add up to 100 %."
+    )
+    return [Figure("vocabulary-use", title, reading, chart, sheet)]
