@@ -13,7 +13,16 @@ import pytest
 
 from cli.command import COMMAND, Run, environment
 
-COMMANDS = ("count", "train", "encode", "decode", "inspect", "export", "verify")
+COMMANDS = (
+    "count",
+    "train",
+    "report",
+    "encode",
+    "decode",
+    "inspect",
+    "export",
+    "verify",
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -13,7 +13,19 @@ from piecework.errors import PieceworkError, RecipeError, StudyError
 
 __all__ = ["main"]
 
-COMMANDS = ("init", "validate", "count", "train", "evaluate", "encode", "decode", "inspect", "export", "verify")
+COMMANDS = (
+    "init",
+    "validate",
+    "count",
+    "train",
+    "evaluate",
+    "report",
+    "encode",
+    "decode",
+    "inspect",
+    "export",
+    "verify",
+)
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 

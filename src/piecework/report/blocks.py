@@ -12,7 +12,7 @@ from piecework.report.scales import format_number, format_share
 
 __all__ = ["Cell", "Figure", "Heading", "Kind", "Note", "Section", "Sheet"]
 
-Kind = Literal["text", "number", "share", "count", "bytes", "pieces", "verdict"]
+Kind = Literal["text", "number", "plain", "share", "count", "bytes", "pieces", "verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Heading:
     @property
     def is_number(self) -> bool:
         """Whether its values are set to the right, and sorted as numbers."""
-        return self.kind in ("number", "share", "count", "bytes")
+        return self.kind in ("number", "plain", "share", "count", "bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _cell(value: Any, kind: Kind) -> Cell:
         return Cell("–", raw)
     match kind:
         case "share":
-            return Cell(format_share(value, decimals=1 if abs(value) >= 0.001 or not value else 3), raw)
+            return Cell(format_share(value, decimals=1 if abs(value) >= 0.001 or not value else 2), raw)
         case "count":
             return Cell(format_number(value, decimals=0), raw)
         case "bytes":
@@ -91,6 +91,8 @@ def _cell(value: Any, kind: Kind) -> Cell:
         case "verdict":
             return Cell("holds" if value else "does not hold", "1" if value else "0")
         case "number":
+            return Cell(format_number(value, decimals=3), raw)
+        case "plain":
             return Cell(format_figure(value), raw)
     return Cell(raw, raw)
 

@@ -20,6 +20,7 @@ __all__ = [
     "css_variables",
     "inline_colours",
     "language_looks",
+    "standing_alone",
 ]
 
 LANGUAGE_COLOURS = 12
@@ -163,6 +164,16 @@ def inline_colours(drawing: str, theme: Mapping[str, str] = LIGHT) -> Markup:
     Markup('<path fill="#1c1e22"/>')
     """
     return Markup(re.sub(r"var\(--([\w-]+)\)", lambda match: theme[match[1]], drawing))
+
+
+def standing_alone(drawing: str, theme: Mapping[str, str] = LIGHT) -> Markup:
+    """A drawing for a file: its colours written out, and the page's colour behind it.
+
+    >>> standing_alone('<svg><desc/></desc><path fill="var(--ink)"/></svg>')
+    Markup('<svg><desc/></desc><rect width="100%" height="100%" fill="#ffffff"/><path fill="#1c1e22"/></svg>')
+    """
+    ground = '<rect width="100%" height="100%" fill="var(--paper)"/>'
+    return inline_colours(drawing.replace("</desc>", f"</desc>{ground}", 1), theme)
 
 
 def contrast(first: str, second: str) -> float:

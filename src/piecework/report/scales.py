@@ -64,12 +64,14 @@ def format_number(value: float | None, *, decimals: int = 2) -> str:
 
 
 def format_share(value: float | None, *, decimals: int = 1) -> str:
-    """A share in percent.
+    """A share in percent; the sign stays on the number's line.
 
     >>> format_share(0.4321), format_share(None)
-    ('43.2 %', '–')
+    ('43.2\xa0%', '–')
     """
-    return "–" if value is None or not math.isfinite(value) else f"{format_number(100 * value, decimals=decimals)} %"
+    return (
+        "–" if value is None or not math.isfinite(value) else f"{format_number(100 * value, decimals=decimals)}\u00a0%"
+    )
 
 
 def short_count(value: float) -> str:

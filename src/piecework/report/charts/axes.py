@@ -12,7 +12,7 @@ from piecework.report.palette import Look
 from piecework.report.scales import Scale, format_number, format_share, nice_ticks, short_count
 from piecework.report.svg import element, marker, text, text_width
 
-__all__ = ["Format", "fitted", "legend", "tick_text", "value_axis", "value_text", "vertical_grid"]
+__all__ = ["Format", "axis_title", "fitted", "legend", "tick_text", "value_axis", "value_text", "vertical_grid"]
 
 Format = Literal["number", "share", "count"]
 SMALL = 11
@@ -22,7 +22,7 @@ def value_text(value: float | None, kind: Format) -> str:
     """A value as it stands beside its mark.
 
     >>> value_text(1.234, "number"), value_text(0.25, "share"), value_text(63736, "count"), value_text(None, "share")
-    ('1.23', '25.0 %', '63,736', '–')
+    ('1.23', '25.0\xa0%', '63,736', '–')
     """
     if kind == "share":
         return format_share(value)
@@ -33,11 +33,11 @@ def tick_text(value: float, kind: Format, step: float) -> str:
     """A value as it stands on an axis whose numbers are `step` apart.
 
     >>> tick_text(1.5, "number", 0.5), tick_text(0.25, "share", 0.25), tick_text(0.005, "share", 0.005)
-    ('1.5', '25 %', '0.5 %')
+    ('1.5', '25\xa0%', '0.5\xa0%')
     """
     if kind == "count":
         return short_count(value)
-    shown, apart, unit = (100 * value, 100 * step, " %") if kind == "share" else (value, step, "")
+    shown, apart, unit = (100 * value, 100 * step, "\u00a0%") if kind == "share" else (value, step, "")
     decimals = next((n for n in range(6) if abs(round(apart, n) - apart) < 1e-9), 6)
     return f"{format_number(shown, decimals=decimals)}{unit}"
 
@@ -73,6 +73,12 @@ def fitted(content: str, width: float, size: float = 12) -> str:
     while content and text_width(content + "…", size) > width:
         content = content[:-1]
     return content.rstrip() + "…"
+
+
+def axis_title(content: str, left: float, width: float) -> Markup:
+    """What an axis measures, above its start; further left if it needs the room."""
+    start = max(0.0, min(left, width - text_width(content, SMALL)))
+    return text(fitted(content, width, SMALL), start, 13, font_size=SMALL, fill="var(--soft)")
 
 
 def legend(entries: Sequence[tuple[str, Look]], *, width: float, top: float, left: float = 0) -> tuple[Markup, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from piecework.report.charts.axes import SMALL, Format, fitted, value_axis, value_text, vertical_grid
+from piecework.report.charts.axes import SMALL, Format, axis_title, fitted, value_axis, value_text, vertical_grid
 from piecework.report.scales import Scale
 from piecework.report.svg import drawing, element, text, text_width
 
@@ -39,7 +39,9 @@ class BarChart:
 
     def svg(self, *, width: int = 740, identity: str | None = None) -> Markup:
         """The picture."""
-        left = min(max((text_width(bar.label) for bar in self.bars), default=0) + 14, 0.4 * width)
+        left = min(
+            max((text_width(bar.label) for bar in self.bars), default=0) + 14, (0.4 if width >= 600 else 0.46) * width
+        )
         intervals = [_interval_text(bar, self.kind) if width >= 600 else "" for bar in self.bars]
         values = [value_text(bar.value, self.kind) for bar in self.bars]
         right = max(
@@ -53,7 +55,7 @@ class BarChart:
         ticks = value_axis(self.floor, ends, count=5 if width >= 600 else 3)
         top, bottom = 26.0, 26.0 + ROW * len(self.bars)
         scale = Scale(ticks[0], ticks[-1], left, width - right - 16)
-        parts = [text(self.axis, left, 13, font_size=SMALL, fill="var(--soft)")]
+        parts = [axis_title(self.axis, left, width)]
         parts += vertical_grid(ticks, scale, self.kind, top=top, bottom=bottom)
         for number, bar in enumerate(self.bars):
             parts.append(self._row(bar, values[number], intervals[number], scale, top + ROW * (number + 0.5), left))
@@ -95,4 +97,4 @@ def _interval_text(bar: Bar, kind: Format) -> str:
     if bar.low is None or bar.high is None:
         return ""
     low, high = value_text(bar.low, kind), value_text(bar.high, kind)
-    return f"{low.removesuffix(' %')}–{high}"
+    return low.removesuffix("\u00a0%") + "–" + high

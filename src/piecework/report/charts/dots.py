@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from piecework.report.charts.axes import SMALL, Format, fitted, legend, value_axis, value_text, vertical_grid
+from piecework.report.charts.axes import SMALL, Format, fitted, legend, tick_text, value_axis, value_text, vertical_grid
 from piecework.report.palette import Look
 from piecework.report.scales import Scale
 from piecework.report.svg import drawing, element, marker, text, text_width
@@ -54,7 +54,8 @@ class DotChart:
         left = min(max((text_width(row.label) for row in self.rows), default=0) + 14, 0.4 * width)
         ends = [row.bar for row in self.rows] + [dot.value for row in self.rows for dot in row.dots]
         ticks = value_axis(self.floor, ends, count=5 if width >= 600 else 3)
-        scale = Scale(ticks[0], ticks[-1], left, width - 14)
+        right = text_width(tick_text(ticks[-1], self.kind, ticks[-1] - ticks[-2]), SMALL) / 2 + 3
+        scale = Scale(ticks[0], ticks[-1], left, width - right)
         parts = [keys, text(self.axis, left, top + 14, font_size=SMALL, fill="var(--soft)")]
         top += 24
         bottom = top + ROW * len(self.rows)
@@ -72,14 +73,14 @@ class DotChart:
 
     def _legend(self, looks: list[tuple[str, Look]], width: int) -> tuple[Markup, float]:
         bar = element(
-            "rect", x=0.75, y=1, width=20, height=11, fill="none", stroke="var(--ink)", stroke_width=1.5
-        ) + text(self.bar_label, 28, 11)
+            "rect", x=0.75, y=4, width=20, height=11, fill="none", stroke="var(--ink)", stroke_width=1.5
+        ) + text(self.bar_label, 28, 14)
         left = 28 + text_width(self.bar_label) + 20
         own = Markup(
-            marker("circle", left + 7, 6.5, radius=7.5, fill="none", stroke="var(--ink)", stroke_width=1.5)
-            + text("made for that language", left + 21, 11)
+            marker("circle", left + 7, 9.5, radius=7.5, fill="none", stroke="var(--ink)", stroke_width=1.5)
+            + text("made for that language", left + 21, 14)
         )
-        dots, bottom = legend(looks, width=width, top=20)
+        dots, bottom = legend(looks, width=width, top=25)
         return bar + own + dots, bottom
 
     def _row(self, row: DotRow, scale: Scale, y: float, left: float) -> Markup:

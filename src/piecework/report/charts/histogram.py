@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from piecework.report.charts.axes import SMALL, tick_text, value_axis
+from piecework.report.charts.axes import SMALL, axis_title, tick_text, value_axis
 from piecework.report.scales import Scale, short_count
 from piecework.report.svg import drawing, element, text, text_width
 
@@ -40,7 +40,7 @@ class Histogram:
         left = max(text_width(tick_text(tick, "count", step), SMALL) for tick in ticks) + 10
         top, bottom = 34.0, 34.0 + HEIGHT
         scale = Scale(0, ticks[-1], bottom, top)
-        parts = [text(self.axis, 0, 13, font_size=SMALL, fill="var(--soft)")]
+        parts = [axis_title(self.axis, 0, width)]
         for tick in ticks:
             y = scale(tick)
             colour = "var(--rule)" if tick else "var(--axis)"

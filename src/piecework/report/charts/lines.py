@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from piecework.evaluation.metrics import Array
-from piecework.report.charts.axes import SMALL, Format, fitted, tick_text, value_axis
+from piecework.report.charts.axes import SMALL, Format, axis_title, fitted, tick_text, value_axis
 from piecework.report.palette import Look
 from piecework.report.scales import Scale, keep_apart, short_count
 from piecework.report.svg import drawing, element, marker, path, text, text_width
@@ -35,7 +35,6 @@ class Line:
         place = int(np.searchsorted(self.x, x))
         found = place < len(self.x) and self.x[place] == x and np.isfinite(self.y[place])
         return float(self.y[place]) if found else None
-
 
     def since(self, start: float) -> Line:
         """The part of the curve from that point on."""
@@ -70,7 +69,7 @@ class LineChart:
         right = max((text_width(name) for name in names), default=0) + 26
         top, bottom = 34.0, float(self.height)
         x, y = Scale(low, high, left + 4, width - right), Scale(ticks[0], ticks[-1], bottom, top)
-        parts = [text(self.axis, 0, 13, font_size=SMALL, fill="var(--soft)")]
+        parts = [axis_title(self.axis, 0, width)]
         for tick in ticks:
             colour = "var(--rule)" if tick > self.floor else "var(--axis)"
             parts.append(element("path", d=f"M{left:.1f} {y(tick):.1f}H{width - right:.1f}", stroke=colour))

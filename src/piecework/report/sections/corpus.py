@@ -24,7 +24,7 @@ def corpus_section(readings: Readings) -> Section | None:
             [
                 "subset",
                 "language",
-                Heading("weight", "number"),
+                Heading("weight", "plain"),
                 Heading("documents read", "count"),
                 Heading("training: wanted", "share"),
                 Heading("got", "share"),

@@ -17,9 +17,7 @@ def monolingual_section(readings: Readings) -> Section | None:
     if not readings.monolingual or not readings.values("fertility"):
         return None
     blocks: list[Figure | Sheet | Note] = [
-        _dots(
-            readings, "fertility", "monolingual-fertility", "Tokens per word", 1.0, "number", _own_title(readings)
-        ),
+        _dots(readings, "fertility", "monolingual-fertility", "Tokens per word", 1.0, "number", _own_title(readings)),
         _heat(readings),
         _dots(
             readings,
@@ -84,9 +82,7 @@ def _by_tokenizer(readings: Readings, metric: str, language: str) -> dict[str, f
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _dots(
-    readings: Readings, metric: str, name: str, axis: str, floor: float, kind: Format, title: str
-) -> Figure:
+def _dots(readings: Readings, metric: str, name: str, axis: str, floor: float, kind: Format, title: str) -> Figure:
     rows = []
     for language in readings.languages:
         values = _by_tokenizer(readings, metric, language)
@@ -130,7 +126,9 @@ def _dots(
 
 def _heat(readings: Readings) -> Figure:
     columns = [MULTILINGUAL, *readings.monolingual, *readings.outside]
-    languages = [language for language in readings.languages if readings.figure("fertility", language).value is not None]
+    languages = [
+        language for language in readings.languages if readings.figure("fertility", language).value is not None
+    ]
     values = {
         (language, column): readings.figure("fertility", language, column).value
         for language in languages
@@ -164,8 +162,8 @@ def _heat(readings: Readings) -> Figure:
         cells,
     )
     reading = (
-        "Tokens per word: a row is text in one language, a column a tokenizer. The darker a cell, the more tokens than "
-        "with the best tokenizer of its row. Framed cells are tokenizers on the language that they were made for."
+        "Tokens per word: a row is text in one language, a column a tokenizer. The stronger a shade, the more tokens "
+        "than with the best tokenizer of the row. Framed cells are tokenizers on the language that they were made for."
     )
     sheet = Sheet.of(
         "Fertility: text in the rows, tokenizers in the columns",

@@ -139,8 +139,8 @@ def _curves(readings: Readings) -> list[Figure]:
             [(size, *(line.at(size) for line in drawn)) for size in marked],
         )
         reading = (
-            f"Of the {what} of each monolingual tokenizer, how many the multilingual vocabulary has, at each of its sizes. "
-            "Marks are the sizes of the study."
+            f"Of the {what} of each monolingual tokenizer, how many the multilingual vocabulary has, at each of its "
+            "sizes. Marks are the sizes of the study."
         )
         figures.append(Figure(name, title, reading, chart, sheet))
     return figures

@@ -33,12 +33,12 @@ def sizes_section(readings: Readings) -> Section | None:
     if len(sizes) < 2 or not np.isfinite(overall).any():
         return None
     marked = shown_sizes(readings, sizes)
-    step = 1000 if sizes[-1] >= 16_000 else 100
+    unit = 1000 if sizes[-1] >= 16_000 else 100
     blocks: list[Figure | Sheet | Note] = [
         _curves(readings, "fertility", marked, 1.0, "Tokens per word"),
         _curves(readings, "continued_words", marked, 0.0, "Words of more than one token"),
-        _gains(readings, marked, step),
-        _choice(readings, marked, step),
+        *_gains(readings, marked, unit),
+        _choice(readings, marked, unit),
         Note(
             "These are no interpolations: one pass over the text gives the exact figure of every size from "
             f"{int(sizes[0]):,} to {int(sizes[-1]):,}, as training at that size would. The drawn lines keep the points "
@@ -99,62 +99,79 @@ def _curves(readings: Readings, metric: str, marked: list[int], floor: float, ax
     return Figure(f"sizes-{metric.replace('_', '-')}", title, reading, chart, sheet)
 
 
-def _gain(sizes: Array, values: Array, step: int) -> tuple[Array, Array]:
-    """At each size, the share of the tokens that the next `step` pieces save."""
-    if len(sizes) <= step:
-        step = max(1, len(sizes) // 2)
-    return sizes[:-step], 1 - values[step:] / values[:-step]
+def _gain(sizes: Array, values: Array, unit: int) -> tuple[Array, Array]:
+    """At each size, the share of the tokens that `unit` further pieces save, from the stretch around it.
+
+    A single piece brings what it happens to bring, so the slope is that of a stretch: a sixteenth of the vocabulary.
+    """
+    half = max(1, len(sizes) // 32)
+    if len(sizes) <= 2 * half:
+        return sizes[:0], values[:0]
+    rate = np.log(values[: -2 * half] / values[2 * half :]) / (2 * half)
+    return sizes[half:-half], -np.expm1(-rate * unit)
 
 
-def _gains(readings: Readings, marked: list[int], step: int) -> Figure:
+def _gains(readings: Readings, marked: list[int], unit: int) -> list[Figure]:
+    looks = {**readings.looks, OVERALL: Look("var(--axis)", "circle")}
     lines = []
-    for line in _lines(readings, "fertility", marked[0]):
-        lines.append(Line(line.label, line.look, *_gain(line.x, line.y, step)))
-    sizes, values = _gain(*readings.curve("fertility"), step)
-    lines.append(Line(readings.name(OVERALL), Look("var(--axis)", "circle"), sizes, values).since(marked[0]))
+    for language in [*readings.languages, OVERALL]:
+        line = Line(readings.name(language), looks[language], *_gain(*readings.curve("fertility", language), unit))
+        line = line.since(marked[0])
+        if np.isfinite(line.y).any():
+            lines.append(line)
+    if not lines:
+        return []
     overall = lines[-1]
-    title = _gain_title(overall, step)
+    title = _gain_title(overall, unit)
+    listed = " ".join(f"{line.label}: {format_share(line.y[0])} to {format_share(line.y[-1])}." for line in lines)
     chart = LineChart(
         title,
-        f"Share of the tokens that {step:,} further pieces save, against the vocabulary size. "
-        + " ".join(f"{line.label}: {format_share(line.y[0])} to {format_share(line.y[-1], decimals=2)}." for line in lines),
-        f"Tokens saved by the next {step:,} pieces",
+        f"Share of the tokens that {unit:,} further pieces save, against the vocabulary size. {listed}",
+        f"Tokens saved by {unit:,} further pieces",
         "Vocabulary size",
         tuple(lines),
         tuple(marked),
         kind="share",
         height=290,
     )
+    points = [size for size in marked if overall.at(size) is not None] or [int(overall.x[0]), int(overall.x[-1])]
     sheet = Sheet.of(
-        f"Share of the tokens saved by the next {step:,} pieces",
+        f"Share of the tokens saved by {unit:,} further pieces",
         [Heading("vocabulary size", "count"), *(Heading(line.label, "share") for line in lines)],
-        [(size, *(line.at(size) for line in lines)) for size in marked if size <= overall.x[-1]],
+        [(size, *(line.at(size) for line in lines)) for size in points],
     )
-    reading = f"At each size: how many percent of the tokens {step:,} more pieces would save."
-    return Figure("sizes-gain", title, reading, chart, sheet)
+    reading = (
+        f"At each size, how many percent of the tokens {unit:,} more pieces save: the slope of the fertility over "
+        f"{2 * _half(readings):,} pieces around that size."
+    )
+    return [Figure("sizes-gain", title, reading, chart, sheet)]
 
 
-def _gain_title(overall: Line, step: int) -> str:
+def _half(readings: Readings) -> int:
+    return max(1, len(readings.curve("fertility")[0]) // 32)
+
+
+def _gain_title(overall: Line, unit: int) -> str:
     for small in reversed(SMALL_GAINS):
         # From where on every further step is small, not where one first is: the curve is not quite smooth.
         large = np.flatnonzero(overall.y > small)
         first = int(large[-1]) + 1 if len(large) else 0
         if first < len(overall.y) * 0.9:
             return (
-                f"From {_rounded(float(overall.x[first]), step):,} pieces on, another {step:,} save less than "
+                f"From {_rounded(float(overall.x[first]), unit):,} pieces on, another {unit:,} save less than "
                 f"{format_share(small)} of the tokens"
             )
-    return f"At the full size, another {step:,} pieces still save {format_share(float(overall.y[-1]))} of the tokens"
+    return f"At the full size, another {unit:,} pieces still save {format_share(float(overall.y[-1]))} of the tokens"
 
 
-def _rounded(size: float, step: int) -> int:
-    return -int(-size // step) * step
+def _rounded(size: float, unit: int) -> int:
+    return -int(-size // unit) * unit
 
 
-def _choice(readings: Readings, marked: list[int], step: int) -> Sheet:
+def _choice(readings: Readings, marked: list[int], unit: int) -> Sheet:
     sizes, values = readings.curve("fertility")
     overall = Line(OVERALL, Look("", ""), sizes, values)
-    gain = Line(OVERALL, Look("", ""), *_gain(sizes, values, step))
+    gain = Line(OVERALL, Look("", ""), *_gain(sizes, values, unit))
     lines = _lines(readings, "fertility", 0)
     full = float(values[-1])
     rows = []
@@ -171,7 +188,7 @@ def _choice(readings: Readings, marked: list[int], step: int) -> Sheet:
             Heading("vocabulary size", "count"),
             Heading("fertility, all text", "number"),
             Heading("more tokens than at full size", "share"),
-            Heading(f"saved by the next {step:,}", "share"),
+            Heading(f"saved by {unit:,} more", "share"),
             "dearest language",
             Heading("its fertility", "number"),
         ],

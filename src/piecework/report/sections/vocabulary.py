@@ -34,7 +34,7 @@ def vocabulary_section(readings: Readings) -> Section | None:
     ]
     lead = (
         f"{readings.vocab_size:,} pieces. What training learns is the regular ones; special pieces, symbols, bytes and "
-        "runs of spaces are put in by the recipe, and single characters by the share of the text that has to be covered."
+        "runs of spaces are put in by the recipe, and single characters by the share of the text to be covered."
     )
     return Section("vocabulary", "The vocabulary", lead, tuple(blocks))
 
@@ -118,9 +118,7 @@ def _use(readings: Readings) -> list[Figure]:
         f"{readings.inline_name(most['language'])}"
     )
     if len(rows) > 1:
-        title += (
-            f", {format_share(least['share_of_use'], decimals=0)} serves {readings.inline_name(least['language'])}"
-        )
+        title += f", {format_share(least['share_of_use'], decimals=0)} serves {readings.inline_name(least['language'])}"
     bars = tuple(
         Bar(
             readings.name(row["language"]),
@@ -130,7 +128,9 @@ def _use(readings: Readings) -> list[Figure]:
         for row in rows
     )
     listed = ", ".join(f"{bar.label} {format_share(bar.value)}" for bar in bars)
-    chart = BarChart(title, f"Share of the used vocabulary: {listed}.", "Share of the pieces in use", bars, kind="share")
+    chart = BarChart(
+        title, f"Share of the used vocabulary: {listed}.", "Share of the pieces in use", bars, kind="share"
+    )
     sheet = Sheet.of(
         "Use of the vocabulary by language",
         [

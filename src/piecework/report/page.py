@@ -1,0 +1,143 @@
+"""The page: sections in their order, rendered into one file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from piecework.files import replace_atomically
+from piecework.report.blocks import Figure, Note, Section, Sheet
+from piecework.report.charts import NARROW, WIDE
+from piecework.report.palette import DARK, LIGHT, css_variables, inline_colours, standing_alone
+from piecework.report.readings import Readings
+from piecework.report.sections.corpus import corpus_section
+from piecework.report.sections.examples import examples_section
+from piecework.report.sections.findings import findings_section
+from piecework.report.sections.languages import languages_section
+from piecework.report.sections.method import method_section
+from piecework.report.sections.monolingual import monolingual_section
+from piecework.report.sections.overlap import overlap_section
+from piecework.report.sections.sizes import sizes_section
+from piecework.report.sections.summary import summary_of
+from piecework.report.sections.vocabulary import vocabulary_section
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from piecework.results import StudyResults
+
+__all__ = ["notebook_html", "write_figures", "write_report"]
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+SECTIONS = (
+    corpus_section,
+    vocabulary_section,
+    languages_section,
+    monolingual_section,
+    overlap_section,
+    sizes_section,
+    examples_section,
+    findings_section,
+    method_section,
+)
+
+
+def write_report(results: StudyResults, path: Path) -> None:
+    """Write the report of a study to one HTML file."""
+    page = render(results)
+    with replace_atomically(path) as temporary:
+        # A file's name in the corpus may be no valid UTF-8.
+        temporary.write_bytes(page.encode("utf-8", "replace"))
+
+
+def write_figures(results: StudyResults, folder: Path) -> list[Path]:
+    """Write every chart as an SVG file of its own, in light colours, and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for figure in figures_of(results):
+        path = folder / f"{figure.name}.svg"
+        with replace_atomically(path) as temporary:
+            temporary.write_text(standing_alone(figure.chart.svg(width=WIDE)) + "\n", encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def figures_of(results: StudyResults) -> list[Figure]:
+    """The charts of a study, in the order of the report."""
+    return [figure for section in _sections(Readings(results)) for figure in section.figures]
+
+
+def notebook_html(results: StudyResults) -> str:
+    """The findings and charts of a study for a notebook: no script, in light colours on white."""
+    readings = Readings(results)
+    template = _environment().get_template("notebook.html.j2")
+    page = template.render(summary=summary_of(readings), sections=list(_sections(readings)))
+    return str(inline_colours(page))
+
+
+def render(results: StudyResults) -> str:
+    """The report as HTML."""
+    readings = Readings(results)
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            summary=summary_of(readings),
+            sections=list(_sections(readings)),
+            # Both are files of this package, and neither has "</".
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            style=Markup(style),
+            light=css_variables(LIGHT),
+            dark=css_variables(DARK),
+        )
+    )
+
+
+def _sections(readings: Readings) -> Iterator[Section]:
+    """Those for which the study has something to show."""
+    return (section for make in SECTIONS if (section := make(readings)) is not None)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.tests |= {
+        "figure": lambda block: isinstance(block, Figure),
+        "sheet": lambda block: isinstance(block, Sheet),
+        "note": lambda block: isinstance(block, Note),
+    }
+    environment.filters["bound"] = _bound
+    environment.globals["svg"] = _svg
+    return environment
+
+
+def _svg(figure: Figure, size: Any) -> Markup:
+    width = {"wide": WIDE, "narrow": NARROW}[size]
+    return figure.chart.svg(width=width, identity=f"{figure.name}-{size}")
+
+
+def _bound(sentence: str) -> str:
+    """The sentence with its percent signs kept on the line of their numbers.
+
+    >>> _bound("40 % more")
+    '40\\xa0% more'
+    """
+    return sentence.replace(" %", "\u00a0%")

@@ -1,0 +1,101 @@
+"""Passages as the tokenizers see them: the text, its tokens, and the text put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from piecework.corpus.languages import CODE
+from piecework.evaluation.examples import Example
+from piecework.report.blocks import Section
+from piecework.report.readings import Readings
+from piecework.terms import MULTILINGUAL
+from piecework.tokenizer.tokenizer import Token
+
+__all__ = ["Passage", "Span", "Tokens", "examples_section"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text to draw: what is seen, whether it is made of bytes, and what hovering tells."""
+
+    shown: tuple[tuple[str, bool], ...]
+    """Texts, each with whether it stands for something that cannot be seen."""
+    is_bytes: bool
+    starts_word: bool
+    ends_line: bool
+    hover: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A passage in the tokens of one tokenizer."""
+
+    tokenizer: str
+    count: int
+    spans: tuple[Span, ...]
+    decoded: str
+    is_same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text, and the tokenizers on it."""
+
+    title: str
+    language: str
+    is_code: bool
+    text: str
+    tokens: tuple[Tokens, ...]
+
+
+def examples_section(readings: Readings) -> Section | None:
+    """A passage for each language, and for each kind of code."""
+    rows = readings.rows("examples")
+    if not rows:
+        return None
+    passages = []
+    for (language, category, text), group in groupby(
+        rows, key=lambda row: (row["language"], row["category"], row["text"])
+    ):
+        kind = "" if category == "all" else f", {category}"
+        tokens = tuple(_tokens(readings, row) for row in group)
+        passages.append(Passage(f"{readings.name(language)}{kind}", language, language == CODE, text, tokens))
+    lead = (
+        "A stretch of an evaluation document in each language. Tokens are alternately red with a solid line and blue "
+        "with a dashed one; a dot is a space, ↵ a newline, and a box what is written in bytes. Hover over a token for "
+        "its id and piece."
+    )
+    return Section("examples", "Examples", lead, template="examples.html.j2", content=tuple(passages))
+
+
+def _tokens(readings: Readings, row: dict[str, Any]) -> Tokens:
+    tokens = tuple(map(Token, row["ids"], row["pieces"], row["starts"], row["ends"]))
+    example = Example(row["tokenizer"], "", row["text"], tokens)
+    name = row["tokenizer"]
+    title = "multilingual" if name == MULTILINGUAL else f"the tokenizer of {readings.inline_name(name)} alone"
+    return Tokens(title, len(tokens), tuple(_spans(example)), row["decoded"], row["decoded"] == row["text"])
+
+
+def _spans(example: Example) -> Iterator[Span]:
+    for segment in example.segments:
+        named = [f"{number} {piece}" for number, piece in zip(segment.ids, segment.pieces, strict=True)]
+        is_bytes = all(piece.startswith("<0x") for piece in segment.pieces)
+        # A token without text is a space that the tokenizer has put before the text.
+        shown = tuple(_visible(segment.text)) or (("▁", True),)
+        yield Span(shown, is_bytes, segment.text.startswith(" "), segment.text.endswith("\n"), "id " + ", ".join(named))
+
+
+MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
+
+
+def _visible(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in runs, each with whether it is marks for what cannot be seen.
+
+    >>> list(_visible("  hej\\n"))
+    [('··', True), ('hej', False), ('↵', True)]
+    """
+    for is_mark, run in groupby(text, key=lambda character: character in MARKS or not character.isprintable()):
+        yield "".join(MARKS.get(each, "␣" if each.isspace() else "�") if is_mark else each for each in run), is_mark

@@ -1,0 +1,104 @@
+"""What comes first: the study in a line, a few numbers, and what was found, in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from piecework.report.readings import Readings
+from piecework.report.scales import format_number, format_share
+from piecework.terms import OVERALL
+
+__all__ = ["Card", "Finding", "Summary", "summary_of"]
+
+MOST_FINDINGS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A number, what it is, and what it is beside."""
+
+    number: str
+    label: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence and how sure it is."""
+
+    sentence: str
+    certainty: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The top of the report."""
+
+    name: str
+    facts: tuple[tuple[str, str], ...]
+    cards: tuple[Card, ...]
+    findings: tuple[Finding, ...]
+
+
+def summary_of(readings: Readings) -> Summary:
+    """The top of the report, from the study's settings and tables."""
+    sentences = readings.rows("summary")[:MOST_FINDINGS]
+    return Summary(
+        readings.results.name,
+        tuple(_facts(readings)),
+        tuple(_cards(readings)),
+        tuple(Finding(row["sentence"], row["certainty"]) for row in sentences),
+    )
+
+
+def _facts(readings: Readings) -> list[tuple[str, str]]:
+    study = readings.results.study
+    sampling, recipe = study.sampling, study.recipe
+    versions = readings.results.run.get("versions", {})
+    sample = (
+        f"{format_share(float(sampling.train), decimals=2)} to train, "
+        f"{format_share(float(sampling.eval), decimals=2)} to evaluate"
+    )
+    settings = [
+        f"{recipe.vocab_size:,} pieces",
+        f"character coverage {recipe.character_coverage:g}",
+        "byte fallback" if recipe.byte_fallback else "no byte fallback",
+        "split digits" if recipe.split_digits else "digits not split",
+        f"whitespace runs: {recipe.whitespace_runs or 'none'}",
+    ]
+    known = [f"{name} {version}" for name, version in versions.items() if name in ("piecework", "python")]
+    return [
+        ("Seed", str(study.seed)),
+        ("Sample", sample.replace(".00 %", " %")),
+        ("Weights act on", sampling.weighting),
+        ("Recipe", ", ".join(settings)),
+        ("Made with", ", ".join(reversed(known))),
+    ]
+
+
+def _cards(readings: Readings) -> list[Card]:
+    corpus = readings.rows("corpus")
+    cards = [
+        Card(f"{readings.vocab_size:,}", "pieces", _count(len(readings.results.tokenizers), "tokenizer") + " made")
+    ]
+    names = [readings.inline_name(language) for language in readings.languages]
+    shown = ", ".join(names) if len(names) <= 8 else ", ".join(names[:7]) + f" and {len(names) - 7} more"
+    cards.append(Card(str(len(names)), "language" if len(names) == 1 else "languages", shown))
+    if corpus:
+        trained = sum(row["train_bytes"] for row in corpus) / 1e6
+        documents = sum(row["train_documents"] for row in corpus)
+        amount = format_number(trained, decimals=0 if trained >= 100 else 1)
+        cards.append(Card(f"{amount} MB", "to train on", _count(documents, "document")))
+    overall = readings.figure("fertility", OVERALL)
+    if overall.value is not None:
+        interval = (
+            f"95 % interval {format_number(overall.low)}–{format_number(overall.high)}"
+            if overall.low is not None
+            else "too few documents for an interval"
+        )
+        cards.append(Card(format_number(overall.value), "tokens a word, all text", interval))
+    return cards
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
