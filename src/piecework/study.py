@@ -276,6 +276,8 @@ class Study(_Table):
     """
 
     name: Annotated[str, AfterValidator(check_name)] = "study"
+    description: str = ""
+    """What the data is, in a sentence or two: reports show it."""
     seed: int = Field(default=1, ge=0, lt=1 << 64)
     corpus: Corpus
     weights: Weights = Weights()

@@ -239,7 +239,7 @@ def _unknown_key(key: KeyPath, value: object) -> str:
 
 
 def _tables() -> list[str]:
-    return [name for name in Study.model_fields if name not in ("name", "seed")]
+    return [name for name in Study.model_fields if name not in ("name", "description", "seed")]
 
 
 def _homes() -> list[KeyPath]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from piecework import __version__
@@ -10,14 +11,27 @@ from piecework.corpus.languages import CODE, language_name
 from piecework.evaluation.metrics import find_metrics
 from piecework.evaluation.tables import Table, format_figure
 from piecework.exact import format_percent
+from piecework.files import replace_atomically
+from piecework.results import CARD_FILE, TOKENIZERS_FOLDER, StudyResults
 from piecework.study import Study
 from piecework.terms import MULTILINGUAL, OVERALL
 
-__all__ = ["model_card"]
+__all__ = ["model_card", "write_cards"]
 
 METRICS = ("fertility", "continued_words", "word_fertility", "bytes_per_token", "byte_rate")
 
 Row = Mapping[str, Any]
+
+
+def write_cards(results: StudyResults) -> list[Path]:
+    """Write the card of each tokenizer, and tell which files they are."""
+    written = []
+    for name in results.tokenizers:
+        path = results.folder / TOKENIZERS_FOLDER / name / CARD_FILE
+        with replace_atomically(path) as temporary:
+            temporary.write_text(model_card(name, results.study, results.tables), encoding="utf-8")
+        written.append(path)
+    return written
 
 
 def model_card(name: str, study: Study, tables: Mapping[str, Table]) -> str:
@@ -63,6 +77,9 @@ def _what(name: str, study: Study, vocab_size: int, languages: Sequence[str]) ->
 def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
     sampling = study.sampling
     acts = "more or fewer documents" if sampling.weighting == "documents" else "word counts, multiplied"
+    if study.description:
+        yield study.description
+        yield ""
     yield (
         f"A sample of {format_percent(sampling.train)} of the documents with seed {study.seed}. A weight acts on "
         f"{acts}. Documents are placed by a hash of their text; none of them is among those that the figures are of."
@@ -137,6 +154,14 @@ def _use() -> Iterator[str]:
     yield "import sentencepiece"
     yield ""
     yield 'sentencepiece.SentencePieceProcessor(model_file="tokenizer.model").encode("Hej världen")'
+    yield "```"
+    yield ""
+    yield "`tokenizer.json` is for `tokenizers` and `transformers`; FOLDER is where this file lies."
+    yield ""
+    yield "```python"
+    yield "from transformers import AutoTokenizer"
+    yield ""
+    yield 'AutoTokenizer.from_pretrained("FOLDER").encode("Hej världen")'
     yield "```"
 
 

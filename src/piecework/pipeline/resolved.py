@@ -55,7 +55,8 @@ def _lines(study: Study, folder: Path, weights: Mapping[tuple[str, str], Fractio
 
     corpus = study.corpus
     yield "# The settings of a study as they were resolved; to change them, edit the study's own file and run it again."
-    yield from _pairs({"name": study.name, "seed": study.seed})
+    described = {"description": study.description} if study.description else {}
+    yield from _pairs({"name": study.name, **described, "seed": study.seed})
     yield from ("", "[corpus]")
     paths = [moved(path) for path in corpus.path]
     yield from _pairs({**({"path": paths} if paths else {}), "text": corpus.text, "documents": corpus.documents})

@@ -6,12 +6,13 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
+from piecework import __version__
 from piecework.counting.local import default_out
 from piecework.counting.lock import locked
 from piecework.counting.machine import available_cores
@@ -21,12 +22,17 @@ from piecework.evaluation.metrics import all_metrics
 from piecework.evaluation.study_tables import study_tables
 from piecework.evaluation.tables import Table
 from piecework.files import prepare_output, replace_atomically
+from piecework.pipeline.cards import write_cards
 from piecework.pipeline.counts import StudyCounts, counts_of
+from piecework.pipeline.latex import write_latex
 from piecework.pipeline.passages import find_passages, load_passages, save_passages
 from piecework.pipeline.resolved import resolved_toml
 from piecework.pipeline.state import State, key_of
 from piecework.pipeline.tokenizers import train_all
 from piecework.results import (
+    FIGURES_FOLDER,
+    LATEX_FOLDER,
+    REPORT_FILE,
     RESULTS_FOLDER,
     RUN_FILE,
     STUDY_FILE,
@@ -49,7 +55,7 @@ CSV_STEP = 100
 """Tables that have a row for every vocabulary size have one for every hundredth in CSV; Parquet has all."""
 
 _PACKAGES = ("piecework", "pyarrow", "duckdb", "numpy")
-_OURS = (RUN_FILE, TOKENIZERS_FOLDER, RESULTS_FOLDER, "report.html")
+_OURS = (RUN_FILE, TOKENIZERS_FOLDER, RESULTS_FOLDER, REPORT_FILE)
 
 
 def run(
@@ -59,6 +65,7 @@ def run(
     threads: int | None = None,
     memory: int | str | None = None,
     force: bool = False,
+    latex: bool = False,
     progress: Progress | None = None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> StudyResults:
@@ -66,7 +73,7 @@ def run(
 
     Each stage is done where its inputs or settings have changed since it was done last, so that a second run does
     nothing, another recipe reads no document, and a run that was stopped goes on. `force` does all again, and takes
-    over a folder that holds something else.
+    over a folder that holds something else. `latex` writes the paper's tables as LaTeX too.
     """
     folder = Path(default_out(study) if out is None else out)
     _check_folder(folder, study, force=force)
@@ -79,6 +86,7 @@ def run(
             threads=threads or available_cores(),
             memory=memory,
             force=force,
+            latex=latex,
             progress=progress or (lambda _stage, _done, _total: None),
             warn=warn,
         )
@@ -118,6 +126,7 @@ class _Run:
     threads: int
     memory: int | str | None
     force: bool
+    latex: bool
     progress: Progress
     warn: Callable[[str], None]
 
@@ -139,9 +148,10 @@ class _Run:
         )
         self._write_study(counted)
         self._evaluate(counted, tokenizers)
-        stages = ["counts", "passages", *tokenizers.values(), "evaluation"]
-        self.state.keep_only(stages)
-        self._finish(counted.counts, list(tokenizers))
+        results = self._results(counted.counts, list(tokenizers))
+        made = ["evaluation", *self._present(results)]
+        self.state.keep_only(["counts", "passages", *tokenizers.values(), *made])
+        self._finish(results)
 
     def _count(self) -> StudyCounts:
         started = time.monotonic()
@@ -204,14 +214,13 @@ class _Run:
             for name, table in tables.items():
                 outputs += _write_table(table, folder / name)
 
-    def _finish(self, counts: Counts, tokenizers: Sequence[str]) -> None:
-        """Record the run, unless all of it is recorded already."""
+    def _results(self, counts: Counts, tokenizers: Sequence[str]) -> StudyResults:
+        """What there is to present, with what run.json will say of it."""
         description = counts.description
         done = self.state.stages.values()
         content: dict[str, Any] = {
             "study": self.study.name,
             "seed": self.study.seed,
-            "complete": True,
             "languages": counts.languages,
             "tokenizers": list(tokenizers),
             "settings": self.study.model_dump(mode="json"),
@@ -219,10 +228,40 @@ class _Run:
             "elapsed_s": round(sum(stage["elapsed_s"] for stage in done), 3),
             "peak_memory_bytes": max(stage["peak_memory_bytes"] for stage in done),
             "skipped": description["skipped"],
-            "inputs": {"key": counts.description["counting_key"], "files": description["files"]},
+            "inputs": {"key": description["counting_key"], "files": description["files"]},
         }
+        return StudyResults(self.state.folder, content)
+
+    def _present(self, results: StudyResults) -> list[str]:
+        """Model cards, the report, its figures, LaTeX: whatever is for people. The names of the stages."""
+        folder = self.state.folder
+        settings = {**results.run["settings"], "versions": results.run["versions"]}
+        key = key_of("presentation", __version__, settings, self.state.outputs(["evaluation"]), results.tokenizers)
+        latex = self.latex or "latex" in self.state.stages  # once asked for, they are kept up to date
+        stages: dict[str, Callable[[], Iterable[Path]]] = {
+            "cards": lambda: write_cards(results),
+            **({"latex": lambda: write_latex(results.tables, folder / LATEX_FOLDER)} if latex else {}),
+            "report": lambda: _write_report(results),
+        }
+        for number, (stage, write) in enumerate(stages.items()):
+            self.progress("reporting", number, len(stages))
+            if not self.state.is_done(stage, key):
+                with self.state.doing(stage, key) as outputs:
+                    outputs += write()
+        return list(stages)
+
+    def _finish(self, results: StudyResults) -> None:
+        """Record the run, unless all of it is recorded already."""
+        content = {**results.run, "complete": True}
         if any(self.state.run.get(name) != value for name, value in content.items()):
             self.state.write(content)
+
+
+def _write_report(results: StudyResults) -> list[Path]:
+    from piecework.report import write_figures, write_report
+
+    write_report(results, results.report)
+    return [results.report, *write_figures(results, results.folder / FIGURES_FOLDER)]
 
 
 def _write_table(table: Table, path: Path) -> list[Path]:

@@ -17,6 +17,7 @@ from piecework.pipeline.state import State, key_of
 from piecework.results import TOKENIZERS_FOLDER
 from piecework.study import Study
 from piecework.terms import MULTILINGUAL
+from piecework.tokenizer.export import export_hf, export_sentencepiece
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.training.trainer import train
 
@@ -162,13 +163,13 @@ class _Training:
 
     def _save(self, name: str, key: str, tokenizer: Tokenizer, spent_s: float) -> None:
         with self._state.doing(_stage(name), key, spent_s=spent_s) as outputs:
-            outputs += save_tokenizer(tokenizer, self._state.folder / TOKENIZERS_FOLDER / name)
+            outputs += _save_all(tokenizer, self._state.folder / TOKENIZERS_FOLDER / name)
 
 
-def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> list[Path]:
-    """Write all forms of a tokenizer, and tell which files they are."""
-    model = tokenizer.save(folder, force=True)
-    return [model, model.with_suffix(".vocab")]
+def _save_all(tokenizer: Tokenizer, folder: Path) -> list[Path]:
+    """Write a tokenizer in every form that programs look for, and tell which files they are."""
+    exports = [export_sentencepiece(tokenizer, folder, force=True), export_hf(tokenizer, folder, force=True)]
+    return sorted({path for each in exports for path in each.files})
 
 
 def _timed(make: Callable[[], Tokenizer]) -> tuple[Tokenizer, float]:

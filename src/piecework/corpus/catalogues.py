@@ -1,0 +1,104 @@
+"""Translation catalogues (.mo) to documents that say the same in each language; read, never run."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from piecework.errors import InputError
+
+__all__ = ["parallel_documents", "read_catalogue"]
+
+Message = tuple[str, int]
+"""A message in English, with its context, and which of its plural forms."""
+
+DOCUMENT_CHARACTERS = 300
+
+_MAGIC = {0x950412DE: "<", 0xDE120495: ">"}
+
+
+def read_catalogue(path: Path) -> dict[Message, str]:
+    """The translations of a catalogue."""
+    try:
+        data = path.read_bytes()
+        (magic,) = struct.unpack_from("<I", data)
+        order = _MAGIC[magic]
+        count, sources, targets = struct.unpack_from(f"{order}3I", data, 8)
+        found = {}
+        for number in range(count):
+            source, target = (_text(data, table + 8 * number, order) for table in (sources, targets))
+            for form, translated in enumerate(target.split("\0")):
+                found[source, form] = translated
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror or error}") from error
+    except (struct.error, KeyError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: no catalogue of translations, or a damaged one; install its package again"
+        ) from error
+    return found
+
+
+def _text(data: bytes, place: int, order: str) -> str:
+    length, start = struct.unpack_from(f"{order}2I", data, place)
+    return data[start : start + length].decode()
+
+
+def parallel_documents(catalogues: Mapping[str, Mapping[Message, str]], *, english: str) -> dict[str, list[str]]:
+    """Documents of each language, as many in each, number n of one saying what number n of any other says.
+
+    Taken are the messages that all catalogues translate, and those that need a translation. Most are short, so
+    neighbours in the order of the English ones share a document: they are alike ("Add a family", "Add a person"), and
+    would else be on both sides of the sample. `english` is what to call the language of the messages themselves.
+
+    >>> catalogue = {("_Add a person", 0): "_Lägg till en person", ("%s", 0): "%s"}
+    >>> parallel_documents({"sv": catalogue}, english="en")
+    {'en': ['Add a person'], 'sv': ['Lägg till en person']}
+    """
+    common = set.intersection(*(set(catalogue) for catalogue in catalogues.values()))
+    rows = []
+    for message in sorted(common):
+        original = _english(message)
+        row = {english: original} | {name: catalogue[message] for name, catalogue in catalogues.items()}
+        cleaned = {name: _clean(text) for name, text in row.items()}
+        translated = {text for name, text in cleaned.items() if name != english}
+        if message[0] and all(cleaned.values()) and translated != {cleaned[english]}:
+            rows.append(cleaned)
+    documents: dict[str, list[str]] = {name: [] for name in (english, *catalogues)}
+    for group in _grouped(rows, english):
+        for name, texts in documents.items():
+            texts.append(" ".join(row[name] for row in group))
+    return documents
+
+
+def _english(message: Message) -> str:
+    source, form = message
+    forms = source.rpartition("\x04")[2].split("\0")  # a context may stand before, a plural after it
+    return forms[min(form, len(forms) - 1)]
+
+
+def _clean(text: str) -> str:
+    """A message without the mark of the key that chooses it in a menu, nor space around it.
+
+    >>> _clean(" _Avbryt"), _clean("file_name"), _clean("Spara _som...")
+    ('Avbryt', 'file_name', 'Spara som...')
+    """
+    return re.sub(r"(?<!\w)_(?=\w)", "", text).strip()
+
+
+def _grouped(rows: Iterable[Mapping[str, str]], english: str) -> Iterable[list[Mapping[str, str]]]:
+    group: list[Mapping[str, str]] = []
+    size = 0
+    seen = set()
+    for row in rows:
+        if row[english] in seen:
+            continue
+        seen.add(row[english])
+        group.append(row)
+        size += len(row[english])
+        if size >= DOCUMENT_CHARACTERS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
