@@ -21,6 +21,10 @@ $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
 	$(PIP) install --no-build-isolation -e .
 	touch $@
 
+$(VENV)/.demo: $(VENV)/.installed
+	$(PIP) install --no-build-isolation -e ".[demo]"
+	touch $@
+
 $(VENV)/.tested: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[test]"
 	touch $@
@@ -33,10 +37,8 @@ $(VENV)/.benched: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[bench]"
 	touch $@
 
-demo: $(VENV)/.installed
-	$(BIN)/python -m piecework train "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')/*.py" \
-	    --out out/demo --vocab-size 8192 --force
-	$(BIN)/python -m piecework inspect out/demo
+demo: $(VENV)/.demo
+	$(BIN)/python -m piecework run --demo --out out/demo
 
 test: $(VENV)/.tested core-test chromium
 	$(BIN)/python -m pytest -n 2 --dist loadfile

@@ -116,6 +116,11 @@ class StudyResults:
     def __repr__(self) -> str:
         return f"StudyResults({str(self.folder)!r}: {len(self.tokenizers)} tokenizers, {', '.join(self.languages)})"
 
+    def _repr_html_(self) -> str:
+        from piecework.report import notebook_html
+
+        return notebook_html(self)
+
 
 class StoredTables(Mapping[str, Table]):
     """Tables of a folder by name, read when they are asked for."""

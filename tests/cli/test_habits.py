@@ -14,6 +14,7 @@ import pytest
 from cli.command import COMMAND, Run, environment
 
 COMMANDS = (
+    "run",
     "count",
     "train",
     "report",

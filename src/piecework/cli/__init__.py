@@ -16,6 +16,7 @@ __all__ = ["main"]
 COMMANDS = (
     "init",
     "validate",
+    "run",
     "count",
     "train",
     "evaluate",

@@ -2,17 +2,22 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from piecework.cli.terminal import Terminal, format_bytes, format_seconds
 
-__all__ = ["Unit", "Update", "show_progress"]
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
-Unit = Literal["bytes", "pieces", "tables", "texts"]
+__all__ = ["StageUpdate", "Unit", "Update", "show_progress", "show_stages"]
+
+Unit = Literal["bytes", "pieces", "steps", "tables", "texts"]
 Update = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
+StageUpdate = Callable[[str, int, int], None]
+"""Called with the stage, what is done of it, and what there is to do."""
 
 LINE_INTERVAL_S = 10.0
 
@@ -63,17 +68,7 @@ def _amount(done: int, total: int, unit: Unit) -> str:
 
 @contextmanager
 def _bar(title: str, unit: Unit) -> Iterator[Update]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[amount]}"),
-        TimeRemainingColumn(compact=True),
-    )
-    console = Console(file=sys.stderr)
-    with Progress(*columns, console=console, transient=True) as progress:
+    with _progress() as progress:
         task = progress.add_task(f"{title:<8}", total=None, amount="")
 
         def update(done: int, total: int) -> None:
@@ -86,3 +81,64 @@ def _bar(title: str, unit: Unit) -> Iterator[Update]:
             )
 
         yield update
+
+
+@contextmanager
+def show_stages(terminal: Terminal, stages: Mapping[Any, Unit]) -> Iterator[StageUpdate]:
+    """Show how work of several stages gets on: all of them at once on a terminal, else one after the other.
+
+    >>> with show_stages(Terminal(quiet=True), {"counting": "bytes", "training": "pieces"}) as update:
+    ...     update("counting", 1_000_000, 2_000_000)
+    """
+    if terminal.quiet:
+        yield lambda _stage, _done, _total: None
+    elif terminal.is_interactive:
+        with _stage_bars(stages) as update:
+            yield update
+    else:
+        yield _stage_lines(terminal, stages)
+
+
+def _stage_lines(terminal: Terminal, stages: Mapping[Any, Unit]) -> StageUpdate:
+    updates: dict[str, Update] = {}
+
+    def update(stage: str, done: int, total: int) -> None:
+        if stage not in updates:
+            terminal.detail(stage)
+            updates[stage] = _lines(terminal, stage, stages[stage])
+        updates[stage](done, total)
+
+    return update
+
+
+@contextmanager
+def _stage_bars(stages: Mapping[Any, Unit]) -> Iterator[StageUpdate]:
+    width = max(map(len, stages))
+    with _progress() as progress:
+        tasks = {
+            stage: progress.add_task(f"[dim]{stage:<{width}}", total=1, start=False, amount="") for stage in stages
+        }
+        current = ""
+
+        def update(stage: str, done: int, total: int) -> None:
+            nonlocal current
+            if stage != current:
+                current = stage
+                progress.start_task(tasks[stage])
+                progress.update(tasks[stage], description=f"{stage:<{width}}")
+            progress.update(tasks[stage], completed=done, total=total, amount=_amount(done, total, stages[stage]))
+
+        yield update
+
+
+def _progress() -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[amount]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    return Progress(*columns, console=Console(file=sys.stderr), transient=True)

@@ -42,11 +42,20 @@ from piecework.results import (
 from piecework.study import Study
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["Progress", "Stage", "run"]
+__all__ = ["STAGES", "Progress", "Stage", "run"]
 
 Stage = Literal["counting", "merging", "training", "evaluating", "reporting"]
 Progress = Callable[[Stage, int, int], None]
-"""Called with the stage, what is done of it, and what there is to do."""
+"""Called with the stage, what is done of it, and what there is to do; not called for a stage that has nothing to do."""
+
+STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps"]] = {
+    "counting": "bytes",
+    "merging": "tables",
+    "training": "pieces",
+    "evaluating": "steps",
+    "reporting": "steps",
+}
+"""The stages in their order, and what each counts."""
 
 PASSAGES_FILE = "passages.json"
 # Goes up whenever the same tokenizers and counts would give other tables.
@@ -243,11 +252,11 @@ class _Run:
             **({"latex": lambda: write_latex(results.tables, folder / LATEX_FOLDER)} if latex else {}),
             "report": lambda: _write_report(results),
         }
-        for number, (stage, write) in enumerate(stages.items()):
-            self.progress("reporting", number, len(stages))
+        for number, (stage, write) in enumerate(stages.items(), 1):
             if not self.state.is_done(stage, key):
                 with self.state.doing(stage, key) as outputs:
                     outputs += write()
+                self.progress("reporting", number, len(stages))
         return list(stages)
 
     def _finish(self, results: StudyResults) -> None:

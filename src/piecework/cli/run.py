@@ -1,0 +1,152 @@
+"""`piecework run`: a whole study, from its documents to its report."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from piecework.cli.count import Size
+from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
+
+if TYPE_CHECKING:
+    from piecework.results import StudyResults
+    from piecework.study import Study
+
+__all__ = ["command"]
+
+DEFAULT_STUDY = Path("study.toml")
+
+
+@click.command("run")
+@click.argument("study_file", metavar="[STUDY.toml]", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--demo", is_flag=True, help="A small real corpus in place of STUDY.toml; needs the extra `demo`.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The study's folder [default: out/NAME].")
+@click.option("--threads", type=click.IntRange(min=1), help="Cores to use [default: all].")
+@click.option("--memory", type=Size(), help="Memory to count in at most, as 2GB [default: half of what is free].")
+@click.option("--latex", is_flag=True, help="Write the paper's tables as LaTeX too, into results/latex.")
+@click.option("--force", is_flag=True, help="Do all of it again, and replace what another run left in the folder.")
+@click.option("--json", "as_json", is_flag=True, help="Write what was found and done as a JSON object.")
+@verbosity_options
+@click.pass_obj
+def command(
+    terminal: Terminal,
+    study_file: Path | None,
+    demo: bool,
+    out: Path | None,
+    threads: int | None,
+    memory: int | None,
+    latex: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Run the study of STUDY.toml: sample, count, train, evaluate, report.
+
+    Gives the multilingual tokenizer, its further sizes and one tokenizer for each language, tables of figures, and
+    report.html. What has not changed since the last run is not done again: another recipe reads no document, and a run
+    that was stopped goes on where it was. Without STUDY.toml, study.toml is run.
+
+    \b
+    Examples:
+      piecework run --demo
+      piecework run study.toml
+      piecework run study.toml --out out/nordic --threads 8 --memory 4GB
+      piecework run study.toml --latex --json | jq -r '.findings[].sentence'
+    """
+    study, folder = _study(study_file, demo=demo, out=out)
+    started = time.monotonic()
+    try:
+        results, did = _run(terminal, study, folder, threads=threads, memory=memory, force=force, latex=latex)
+    except KeyboardInterrupt:
+        terminal.say("stopped; the same command goes on from here")
+        raise
+    if did:
+        terminal.say(
+            f"{study.name}: {format_count(len(results.tokenizers), 'tokenizer')}, "
+            f"{format_count(len(results.languages), 'language')} in {format_seconds(time.monotonic() - started)}; "
+            f"wrote {folder}"
+        )
+        terminal.detail(f"peak memory {format_bytes(results.run['peak_memory_bytes'])}")
+    else:
+        terminal.say(f"{folder}: nothing has changed since the last run (--force does all again)")
+    _show(results, as_json=as_json)
+    terminal.suggest("report", folder, "--open")
+
+
+def _study(study_file: Path | None, *, demo: bool, out: Path | None) -> "tuple[Study, Path]":
+    """The study and its folder; the demonstration's corpus is written first."""
+    if demo and study_file is not None:
+        raise click.UsageError(f"--demo is a study of its own; leave out {study_file}, or --demo")
+    if not demo and study_file is None and not DEFAULT_STUDY.is_file():
+        raise click.UsageError(
+            "no STUDY.toml is given, and there is no study.toml here; `piecework init FOLDER` writes one, "
+            "and --demo needs none"
+        )
+    from piecework.counting.local import default_out
+    from piecework.study import Study
+
+    if demo:
+        from piecework.corpus.demo import demo_study, write_demo
+
+        folder = Path("out") / "demo" if out is None else out
+        write_demo(folder)
+        return demo_study(folder), folder
+    # Whether the corpus is there is found out later: counts may stand in for it.
+    study = Study.load(study_file or DEFAULT_STUDY, check_corpus=False)
+    return study, default_out(study) if out is None else out
+
+
+def _run(
+    terminal: Terminal,
+    study: "Study",
+    folder: Path,
+    *,
+    threads: int | None,
+    memory: int | None,
+    force: bool,
+    latex: bool,
+) -> "tuple[StudyResults, bool]":
+    """The results, and whether anything had to be done for them."""
+    from piecework.cli.progress import show_stages
+    from piecework.pipeline.run import STAGES, Stage, run
+
+    did = False
+    with show_stages(terminal, STAGES) as show:
+
+        def progress(stage: Stage, done: int, total: int) -> None:
+            nonlocal did
+            did = True
+            show(stage, done, total)
+
+        results = run(
+            study,
+            out=folder,
+            threads=threads,
+            memory=memory,
+            force=force,
+            latex=latex,
+            progress=progress,
+            warn=terminal.warn,
+        )
+    return results, did
+
+
+def _show(results: "StudyResults", *, as_json: bool) -> None:
+    findings = results.tables["summary"].rows()
+    if as_json:
+        import orjson
+
+        content = {
+            "folder": str(results.folder),
+            "report": str(results.report),
+            "tokenizers": {name: str(results.folder / "tokenizers" / name) for name in results.tokenizers},
+            "findings": findings,
+            "elapsed_s": results.run["elapsed_s"],
+            "peak_memory_bytes": results.run["peak_memory_bytes"],
+        }
+        sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        return
+    for finding in findings:
+        print(f"- {finding['sentence']} ({finding['certainty']})")
+    print(results.report)
