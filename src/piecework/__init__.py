@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     from piecework.recipe import Recipe
     from piecework.results import StudyResults
     from piecework.study import Study
+    from piecework.tokenizer.edit import Edited, edit
+    from piecework.tokenizer.export import Export, export
     from piecework.tokenizer.pieces import Piece, VocabularyGroup
     from piecework.tokenizer.tokenizer import Token, Tokenizer
+    from piecework.tokenizer.verify import Verification, verify
     from piecework.training.trainer import train
 
 __version__ = "0.1.0"
@@ -46,8 +49,10 @@ __version__ = "0.1.0"
 # Where each public name lives. Names are imported when they are first used, so that a command starts quickly.
 _HOMES = {
     "Counts": "counting.store",
+    "Edited": "tokenizer.edit",
     "Evaluation": "evaluation.evaluate",
     "Example": "evaluation.examples",
+    "Export": "tokenizer.export",
     "InputError": "errors",
     "Metric": "evaluation.metrics",
     "ModelError": "errors",
@@ -61,6 +66,7 @@ _HOMES = {
     "Table": "evaluation.tables",
     "Token": "tokenizer.tokenizer",
     "Tokenizer": "tokenizer.tokenizer",
+    "Verification": "tokenizer.verify",
     "VocabularyGroup": "tokenizer.pieces",
     "VocabularyTooLargeError": "errors",
     "WordCounts": "counting.words",
@@ -68,20 +74,25 @@ _HOMES = {
     "count": "counting.local",
     "count_units": "evaluation.units",
     "count_words": "counting.words",
+    "edit": "tokenizer.edit",
     "evaluate": "evaluation.evaluate",
     "evaluate_parallel": "evaluation.parallel",
     "examples": "evaluation.examples",
+    "export": "tokenizer.export",
     "metric": "evaluation.metrics",
     "run": "pipeline.run",
     "train": "training.trainer",
     "train_monolingual": "evaluation.monolingual",
+    "verify": "tokenizer.verify",
     "vocabulary_overlap": "evaluation.overlap",
 }
 
 __all__ = [
     "Counts",
+    "Edited",
     "Evaluation",
     "Example",
+    "Export",
     "InputError",
     "Metric",
     "ModelError",
@@ -95,6 +106,7 @@ __all__ = [
     "Table",
     "Token",
     "Tokenizer",
+    "Verification",
     "VocabularyGroup",
     "VocabularyTooLargeError",
     "WordCounts",
@@ -102,13 +114,16 @@ __all__ = [
     "count",
     "count_units",
     "count_words",
+    "edit",
     "evaluate",
     "evaluate_parallel",
     "examples",
+    "export",
     "metric",
     "run",
     "train",
     "train_monolingual",
+    "verify",
     "vocabulary_overlap",
 ]
 

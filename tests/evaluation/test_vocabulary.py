@@ -6,7 +6,7 @@ import pytest
 import adversarial
 import piecework as pw
 from evaluation.vocabularies import tokenizer_of
-from piecework.evaluation.reachable import reachable_pieces
+from piecework.tokenizer.reachable import reachable_pieces
 
 
 def test_a_piece_out_of_reach() -> None:

@@ -26,6 +26,7 @@ COMMANDS = (
     "inspect",
     "export",
     "verify",
+    "edit",
 )
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130

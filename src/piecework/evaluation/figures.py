@@ -14,9 +14,9 @@ from piecework.errors import ModelError
 from piecework.evaluation import intervals
 from piecework.evaluation.curves import Sizes
 from piecework.evaluation.metrics import Array, Metric, UnitKind
-from piecework.evaluation.reachable import reachable_pieces
 from piecework.evaluation.units import BLOCKS, Arrangement, EvaluationUnits
 from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

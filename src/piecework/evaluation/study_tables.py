@@ -15,11 +15,11 @@ from piecework.evaluation.findings import check_findings
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.overlap import overlap_curve, vocabulary_overlap
 from piecework.evaluation.pooled import PooledUnits
-from piecework.evaluation.reachable import reachable_pieces
 from piecework.evaluation.summary import summarise
 from piecework.evaluation.tables import Table
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
 from piecework.terms import MULTILINGUAL, OVERALL
+from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

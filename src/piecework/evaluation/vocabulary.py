@@ -9,9 +9,9 @@ import numpy as np
 
 from piecework.evaluation.evaluate import Evaluation
 from piecework.evaluation.metrics import Array, divide
-from piecework.evaluation.reachable import reachable_pieces
 from piecework.evaluation.tables import Table
 from piecework.tokenizer.pieces import SPACE, Piece
+from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["VocabularyAnalysis", "analyse_vocabulary", "groups_table", "lengths_table", "use_table"]

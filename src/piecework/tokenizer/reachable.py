@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
-from piecework.evaluation.metrics import Array
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.schema import TYPE_NUMBERS
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -25,7 +25,7 @@ _PRIVATE = range(0x10FF00, 0x10FFFE)
 _FROM_TEXT = (TYPE_NUMBERS["normal"], TYPE_NUMBERS["user_defined"])
 
 
-def reachable_pieces(tokenizer: Tokenizer) -> Array:
+def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     """For each id, whether some text has it as a token; False for unknown, control and unused pieces.
 
     >>> import piecework as pw
@@ -53,7 +53,7 @@ def _border(texts: list[str]) -> str:
     return next(chr(code) for code in _PRIVATE if chr(code) not in used)
 
 
-def _mark_bytes(tokenizer: Tokenizer, types: list[int], reachable: Array) -> None:
+def _mark_bytes(tokenizer: Tokenizer, types: list[int], reachable: npt.NDArray[np.bool_]) -> None:
     """A byte is within reach if a character that has it is no piece. UTF-8 has no use for C0, C1 and F5 to FF."""
     byte_ids = [number for number, kind in enumerate(types) if kind == TYPE_NUMBERS["byte"]]
     if byte_ids:

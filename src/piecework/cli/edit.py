@@ -1,0 +1,198 @@
+"""`piecework edit`: a model with pieces added, dropped or reserved, that still works."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from piecework.cli.terminal import Terminal, format_count, verbosity_options
+from piecework.errors import InputError
+
+if TYPE_CHECKING:
+    from piecework.tokenizer.edit import Edited
+    from piecework.tokenizer.pieces import Piece
+
+__all__ = ["command"]
+
+MAPPING = "id_mapping.json"
+OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab", MAPPING)
+SHOWN = 12
+
+
+class Lengths(click.ParamType[tuple[int, int]]):
+    """The shortest and the longest run, as 2:24."""
+
+    name = "lengths"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """The two lengths."""
+        if isinstance(value, tuple):
+            return value
+        first, colon, last = str(value).partition(":")
+        try:
+            return int(first), int(last if colon else first)
+        except ValueError:
+            self.fail(f'"{value}": write the shortest and the longest run as 2:24', param, ctx)
+
+
+@click.command("edit")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for the new model and the mapping of ids.")
+@click.option("--drop", multiple=True, metavar="PIECE|FILE", help="Drop a piece, or those of a file, one a line.")
+@click.option(
+    "--truncate", type=click.IntRange(min=1), metavar="N", help="Drop the last merges until N pieces are left."
+)
+@click.option(
+    "--whitespace-runs", type=Lengths(), metavar="2:24", help="Add runs of so many ▁, those that are missing."
+)
+@click.option(
+    "--run-order",
+    type=click.Choice(["portable", "paper"]),
+    default="portable",
+    show_default=True,
+    help="Of runs that are added: portable works where scores are ignored; paper is the order of GPT-SW3.",
+)
+@click.option("--add-symbol", "symbols", multiple=True, metavar="S", help="Add a user-defined symbol; may be repeated.")
+@click.option("--reserve", type=click.IntRange(min=0), default=0, metavar="N", help="Add N unused places.")
+@click.option("--pad-to-multiple", type=click.IntRange(min=1), metavar="N", help="Add unused places up to a multiple.")
+@click.option("--keep-ids", is_flag=True, help="Leave an unused place where a piece is dropped: no id moves.")
+@click.option(
+    "--unreachable",
+    type=click.Choice(["refuse", "keep", "drop"]),
+    default="refuse",
+    show_default=True,
+    help="If no text leads to some other piece any more: do nothing, keep it all the same, or drop it too.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be done; write nothing.")
+@click.option("--force", is_flag=True, help="Overwrite a tokenizer that is there.")
+@click.option("--json", "as_json", is_flag=True, help="Write what was done as a JSON object.")
+@verbosity_options
+@click.pass_obj
+def command(
+    terminal: Terminal,
+    model: Path,
+    out: Path | None,
+    drop: tuple[str, ...],
+    truncate: int | None,
+    whitespace_runs: tuple[int, int] | None,
+    run_order: str,
+    symbols: tuple[str, ...],
+    reserve: int,
+    pad_to_multiple: int | None,
+    keep_ids: bool,
+    unreachable: str,
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Change the vocabulary of MODEL: a new model that loads in SentencePiece, and the new id of every old one.
+
+    The edits are made in the order of the options below. A piece may be written with a space or with ▁. New symbols
+    take reserved places first, so that a model that was trained with such places need not grow.
+
+    \b
+    Examples:
+      piecework edit out/nordic --truncate 32000 --out out/nordic-32000
+      piecework edit out/nordic --add-symbol "<|sv|>" --add-symbol "<|da|>" --pad-to-multiple 128 --out out/symbols
+      piecework edit old.model --whitespace-runs 2:24 --out out/with-runs
+      piecework edit out/nordic --drop unwanted.txt --keep-ids --unreachable drop --out out/clean
+    """
+    from piecework import Tokenizer
+    from piecework.files import check_output
+    from piecework.tokenizer.edit import edit
+
+    if not (drop or truncate or whitespace_runs or symbols or reserve or pad_to_multiple):
+        raise click.UsageError("nothing to edit: give --drop, --truncate, --whitespace-runs, --add-symbol or --reserve")
+    if out is None and not dry_run:
+        raise click.UsageError('missing option "--out DIR": the folder to write into')
+    if out is not None:
+        check_output(out, OUTPUT_NAMES, force=force)
+    tokenizer = Tokenizer.load(model)
+    done = edit(
+        tokenizer,
+        drop=[piece for given in drop for piece in _pieces(given)],
+        truncate=truncate,
+        whitespace_runs=whitespace_runs,
+        run_order=run_order,  # type: ignore[arg-type]
+        add_symbols=symbols,
+        reserve=reserve,
+        pad_to_multiple=pad_to_multiple,
+        keep_ids=keep_ids,
+        unreachable=unreachable,  # type: ignore[arg-type]
+    )
+    _report(terminal, done, len(done.mapping))
+    if not dry_run:
+        assert out is not None
+        _save(done, out, force=force)
+        terminal.say(f"wrote {', '.join(str(out / name) for name in OUTPUT_NAMES)}")
+    if as_json:
+        import orjson
+
+        content = {"model": str(model), "out": None if dry_run else str(out), **_summary(done)}
+        sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    if dry_run:
+        arguments = [argument for argument in sys.argv[1:] if argument != "--dry-run"]
+        terminal.suggest(*arguments, *(() if out else ("--out", "DIR")))
+    else:
+        assert out is not None
+        terminal.suggest("verify", out)
+
+
+def _pieces(given: str) -> list[str]:
+    """The pieces of a file, one a line and as `inspect` or a .vocab writes them; or the one piece that is given."""
+    path = Path(given)
+    try:
+        if not path.is_file():
+            return [given]
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise InputError(f"{path}: not valid UTF-8; write one piece a line") from error
+        return [given]
+    return [line.rstrip("\r").partition("\t")[0] for line in lines if line.strip("\r")]
+
+
+def _report(terminal: Terminal, done: "Edited", before: int) -> None:
+    after = done.tokenizer.vocab_size
+    terminal.say(f"{format_count(before, 'piece')} before, {after:,} after")
+    for what, pieces in (("dropped", done.dropped), ("added", done.added), ("out of reach", done.unreachable)):
+        if pieces:
+            terminal.say(f"{what}: {len(pieces):,} ({_listed(pieces)})")
+    if done.unreachable:
+        terminal.warn(f"no text leads to {format_count(len(done.unreachable), 'piece')} any more")
+    moved = sum(new is not None and new != old for old, new in enumerate(done.mapping))
+    terminal.say(f"{moved:,} ids moved" if moved else "no id moved")
+
+
+def _listed(pieces: "tuple[Piece, ...]") -> str:
+    shown = "  ".join(piece.text for piece in pieces[:SHOWN])
+    return shown + ("  …" if len(pieces) > SHOWN else "")
+
+
+def _summary(done: "Edited") -> dict[str, Any]:
+    def record(piece: "Piece") -> dict[str, Any]:
+        return {"id": piece.id, "piece": piece.text, "type": piece.type}
+
+    return {
+        "old_size": len(done.mapping),
+        "new_size": done.tokenizer.vocab_size,
+        "new_ids": done.mapping,
+        "added": list(map(record, done.added)),
+        "dropped": list(map(record, done.dropped)),
+        "unreachable": list(map(record, done.unreachable)),
+    }
+
+
+def _save(done: "Edited", folder: Path, *, force: bool) -> None:
+    import orjson
+
+    from piecework.files import prepare_output, write_together
+
+    prepare_output(folder, OUTPUT_NAMES, force=force)
+    contents = (
+        done.tokenizer.model_bytes,
+        done.tokenizer.vocab_text.encode(),
+        orjson.dumps(_summary(done), option=orjson.OPT_APPEND_NEWLINE),
+    )
+    write_together({folder / name: data for name, data in zip(OUTPUT_NAMES, contents, strict=True)})
