@@ -303,6 +303,59 @@ nb::list encode_batch(const Encoder& encoder, nb::sequence texts, unsigned threa
   return out;
 }
 
+// Turns places in the bytes of a text into places in its characters.
+class CharacterPlaces {
+ public:
+  explicit CharacterPlaces(std::string_view utf8) : places_(utf8.size() + 1) {
+    uint32_t characters = 0;
+    for (size_t i = 0; i < utf8.size(); ++i) {
+      places_[i] = characters;
+      if (i + 1 == utf8.size() || !is_continuation(static_cast<unsigned char>(utf8[i + 1]))) ++characters;
+    }
+    places_[utf8.size()] = characters;
+  }
+  uint32_t operator[](size_t byte) const { return places_[byte]; }
+
+ private:
+  std::vector<uint32_t> places_;
+};
+
+// Ids, starts and ends of the tokens of a text as columns of uint32, places in characters.
+std::tuple<nb::bytes, nb::bytes, nb::bytes> encode_columns(const Encoder& encoder, nb::str text) {
+  TextBatch batch;
+  batch.add(text);
+  std::vector<uint32_t> ids, starts, ends;
+  {
+    nb::gil_scoped_release unlocked;
+    const CharacterPlaces places(batch.views[0]);
+    for (const TokenSpan& span : encoder.encode_spans(batch.views[0])) {
+      ids.push_back(span.id);
+      starts.push_back(places[span.begin]);
+      ends.push_back(places[span.end]);
+    }
+  }
+  return {column_bytes(ids), column_bytes(starts), column_bytes(ends)};
+}
+
+// Piece, unit, start, middle and end of each merge, as columns of uint32; places in characters.
+std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> merge_columns(const Encoder& encoder, nb::str text) {
+  TextBatch batch;
+  batch.add(text);
+  std::vector<uint32_t> pieces, units, starts, middles, ends;
+  {
+    nb::gil_scoped_release unlocked;
+    const CharacterPlaces places(batch.views[0]);
+    for (const TextMerge& merge : encoder.merges(batch.views[0])) {
+      pieces.push_back(merge.piece);
+      units.push_back(merge.unit);
+      starts.push_back(places[merge.begin]);
+      middles.push_back(places[merge.middle]);
+      ends.push_back(places[merge.end]);
+    }
+  }
+  return {column_bytes(pieces), column_bytes(units), column_bytes(starts), column_bytes(middles), column_bytes(ends)};
+}
+
 // (id, piece, start, end) of each token; places are in characters of a str, in bytes of a bytes.
 nb::list encode_spans(const Encoder& encoder, nb::handle text) {
   TextBatch batch;
@@ -444,6 +497,8 @@ NB_MODULE(_core, m) {
       .def("encode", &encode, nb::arg("text"))
       .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
       .def("encode_spans", &encode_spans, nb::arg("text"))
+      .def("encode_columns", &encode_columns, nb::arg("text"))
+      .def("merge_columns", &merge_columns, nb::arg("text"))
       .def(
           "decode",
           [](const Encoder& encoder, const std::vector<uint32_t>& ids) {

@@ -28,6 +28,14 @@ struct TokenSpan {
   std::string piece;  // what SentencePiece shows: the text itself where the id is <unk>
 };
 
+// One merge that encoding a text performs. Places are in bytes of the text; `unit` numbers the stretches that are
+// encoded on their own, and a unit's merges are in the order in which they happen.
+struct TextMerge {
+  uint32_t piece;
+  uint32_t unit;
+  uint32_t begin, middle, end;
+};
+
 // How a unit was encoded, for evaluation. Ranges are in bytes of the normalised text.
 struct TracedToken {
   uint32_t id;
@@ -62,6 +70,8 @@ class Encoder {
   // Appends the ids of `text`.
   void encode(std::string_view text, std::vector<uint32_t>& ids) const;
   std::vector<TokenSpan> encode_spans(std::string_view text) const;
+  // Every merge on the way from the characters of `text` to its tokens.
+  std::vector<TextMerge> merges(std::string_view text) const;
   // Each text's ids one after the other in `ids`; `ends[i]` is where those of text i end.
   struct Batch {
     std::vector<uint32_t> ids;

@@ -1,5 +1,6 @@
-// Encoding one unit with a record of how it came about, for evaluation.
+// Encoding with a record of how it came about: of one unit for evaluation, of a text for a person to see.
 #include <algorithm>
+#include <stdexcept>
 
 #include "encoder.hpp"
 #include "utf8.hpp"
@@ -77,6 +78,38 @@ void Encoder::trace(std::string_view unit, Trace& trace, const std::vector<uint3
     }
     unknown_run = !known && !model_.byte_fallback;
   }
+}
+
+std::vector<TextMerge> Encoder::merges(std::string_view text) const {
+  if (text.size() > UINT32_MAX - 64) throw std::length_error("a text of more than 4 GB cannot be encoded at once");
+  std::string normalized;
+  std::vector<size_t> origins;
+  normalizer_.normalize(text, normalized, &origins);
+  std::vector<size_t> ends(normalized.size(), 0);  // of the symbol that starts at a byte; 0 where it is a character
+  std::vector<TextMerge> merges;
+  std::vector<MergeEvent> events;
+  Merger::Workspace workspace;
+  const std::string_view view = normalized;
+  uint32_t unit = 0;
+  for (size_t at = 0; at < view.size(); ++unit) {
+    if (const size_t length = symbols_.match(view.substr(at))) {
+      at += length;
+      continue;
+    }
+    const size_t next = unit_end(view, at);
+    events.clear();
+    merger_.segment(view.substr(at, next - at), workspace, &events);
+    for (const MergeEvent& event : events) {
+      const size_t begin = at + event.begin, end = at + event.end;
+      size_t middle = ends[begin];
+      if (!middle) middle = begin + decode_utf8(view.data() + begin, view.data() + view.size()).length;
+      ends[begin] = end;
+      const auto place = [&](size_t byte) { return static_cast<uint32_t>(origins[byte]); };
+      merges.push_back({event.piece, unit, place(begin), place(middle), place(end)});
+    }
+    at = next;
+  }
+  return merges;
 }
 
 size_t Encoder::count_tokens(std::string_view normalized) const {

@@ -1,0 +1,183 @@
+"""What the playground offers: tokenizers by name, at any size, with the study that they come from."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from piecework.errors import InputError
+from piecework.playground.cuts import SizedTokenizer
+from piecework.tokenizer.columns import TokenColumns, token_columns
+from piecework.tokenizer.pieces import Group
+from piecework.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from piecework.counting.store import Counts
+    from piecework.results import StudyResults
+
+__all__ = ["Catalogue", "NativeTokenizer", "Shown"]
+
+KEPT_SIZES = 8
+"""Resized tokenizers that are kept: two for each of four lanes. At 64,000 pieces each takes some 25 MB."""
+
+
+class Shown(Protocol):
+    """A tokenizer as the playground needs it."""
+
+    @property
+    def vocab_size(self) -> int:
+        """How many pieces there are."""
+
+    def encode(self, text: str) -> TokenColumns:
+        """The tokens of a text with their places."""
+
+    def piece(self, piece_id: int) -> str:
+        """A piece of the vocabulary."""
+
+    def kind(self, piece_id: int) -> Literal["byte", "unknown", "other"]:
+        """How a token is drawn: a byte in a box, the unknown piece with the text that it stands for."""
+
+    @property
+    def rows(self) -> Sequence[tuple[str, float | None, Group]]:
+        """The vocabulary in the order of ids: piece, score where there is one, group."""
+
+
+class NativeTokenizer:
+    """A tokenizer of ours, or any SentencePiece BPE model."""
+
+    def __init__(self, tokenizer: Tokenizer, *, name: str) -> None:
+        self.tokenizer = tokenizer
+        self._name = name
+        self._lock = threading.Lock()
+        self._sized: SizedTokenizer | InputError | None = None
+        self._smaller: OrderedDict[int, Tokenizer] = OrderedDict()
+
+    @property
+    def vocab_size(self) -> int:
+        """How many pieces there are."""
+        return self.tokenizer.vocab_size
+
+    @property
+    def rows(self) -> list[tuple[str, float | None, Group]]:
+        """The vocabulary in the order of ids: piece, score, group."""
+        return [(piece.text, piece.score, piece.group) for piece in self.tokenizer.pieces]
+
+    def encode(self, text: str) -> TokenColumns:
+        """The tokens of a text with their places."""
+        return token_columns(self.tokenizer, text)
+
+    def piece(self, piece_id: int) -> str:
+        """A piece of the vocabulary."""
+        return self.tokenizer.pieces[piece_id].text
+
+    def kind(self, piece_id: int) -> Literal["byte", "unknown", "other"]:
+        """How a token is drawn."""
+        match self.tokenizer.pieces[piece_id].type:
+            case "byte":
+                return "byte"
+            case "unknown":
+                return "unknown"
+            case _:
+                return "other"
+
+    def sized(self) -> SizedTokenizer:
+        """The tokenizer with its smaller sizes, or an InputError that says why it has none."""
+        with self._lock:
+            if self._sized is None:
+                try:
+                    self._sized = SizedTokenizer(self.tokenizer, name=self._name)
+                except InputError as error:
+                    self._sized = error
+        if isinstance(self._sized, InputError):
+            raise self._sized
+        return self._sized
+
+    @property
+    def smallest(self) -> int | None:
+        """The smallest size that it can have, or None where it has but one."""
+        try:
+            return self.sized().sizes.smallest
+        except InputError:
+            return None
+
+    def resized(self, vocab_size: int | None) -> NativeTokenizer:
+        """The tokenizer at another size."""
+        if vocab_size is None or vocab_size == self.vocab_size:
+            return self
+        self.sized()
+        with self._lock:
+            if vocab_size not in self._smaller:
+                self._smaller[vocab_size] = self.tokenizer.resize(vocab_size)
+                while len(self._smaller) > KEPT_SIZES:
+                    self._smaller.popitem(last=False)
+            self._smaller.move_to_end(vocab_size)
+            return NativeTokenizer(self._smaller[vocab_size], name=self._name)
+
+
+class Catalogue:
+    """Tokenizers by name, each loaded when it is first asked for.
+
+    >>> import piecework as pw
+    >>> tokenizer = pw.train(pw.count_words(["ha ha"]), pw.Recipe(vocab_size=8))
+    >>> catalogue = Catalogue({"small": lambda: NativeTokenizer(tokenizer, name="small")})
+    >>> catalogue.names, catalogue["small"].vocab_size
+    (['small'], 8)
+    """
+
+    def __init__(
+        self,
+        loaders: Mapping[str, Callable[[], Shown]],
+        *,
+        study: StudyResults | None = None,
+        counts: Counts | None = None,
+    ) -> None:
+        if not loaders:
+            raise InputError("no tokenizer to show; give a study's folder, or .model files")
+        self._loaders = dict(loaders)
+        self._loaded: dict[str, Shown] = {}
+        self._lock = threading.Lock()
+        self.study = study
+        self._counts = counts
+
+    @classmethod
+    def of_study(cls, study: StudyResults) -> Catalogue:
+        """The tokenizers of a study, and its figures."""
+
+        def loader(name: str) -> Callable[[], Shown]:
+            return lambda: NativeTokenizer(study.tokenizer(name), name=name)
+
+        return cls({name: loader(name) for name in study.tokenizers}, study=study)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the tokenizers, in order."""
+        return list(self._loaders)
+
+    def __getitem__(self, name: str) -> Shown:
+        if name not in self._loaders:
+            raise InputError(f'no tokenizer "{name}"; there is {", ".join(self._loaders)}')
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = self._loaders[name]()
+            return self._loaded[name]
+
+    def native(self, name: str) -> NativeTokenizer:
+        """A tokenizer whose merges are known, or an InputError."""
+        shown = self[name]
+        if not isinstance(shown, NativeTokenizer):
+            raise InputError(f'"{name}" is a tokenizer of another library: its merges and sizes are not known')
+        return shown
+
+    @cached_property
+    def counts(self) -> Counts | None:
+        """Counts to evaluate on, where there are any."""
+        if self._counts is not None:
+            return self._counts
+        return self.study.counts if self.study is not None else None
+
+    def frequencies(self, name: str) -> Mapping[str, int] | None:  # noqa: ARG002
+        """How often training saw the pair of each merge, where the study tells."""
+        return None

@@ -1,0 +1,46 @@
+"""HTTP connections in bounded number: when there are too many, the one that has been idle longest gives way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+__all__ = ["MOST_CONNECTIONS", "BoundedProtocol"]
+
+# Files that a process may have open are limited, to 1,024 as a rule. Beyond that no connection is accepted at all, and
+# a server that waits for clients to close what they have opened would be gone.
+MOST_CONNECTIONS = 256
+
+
+class BoundedProtocol(H11Protocol):
+    """A connection that makes room for a new one, unless it is being answered."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a new connection, and close the oldest idle one if there are too many."""
+        super().connection_made(transport)
+        waiting: dict[Any, None] = self.server_state.__dict__.setdefault("waiting", {})
+        self._waiting = waiting
+        waiting[self] = None
+        if len(waiting) > MOST_CONNECTIONS:
+            idle = next((each for each in waiting if each is not self and each.is_idle), self)
+            waiting.pop(idle)
+            idle.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        self._waiting.pop(self, None)
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """After an answer a connection is the youngest of those that wait."""
+        if self in self._waiting:
+            self._waiting.pop(self)
+            self._waiting[self] = None
+        super().on_response_complete()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request of it is being answered; part of a request is not yet one."""
+        return self.cycle is None or self.cycle.response_complete

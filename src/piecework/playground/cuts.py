@@ -1,0 +1,194 @@
+"""Where a text is cut at every vocabulary size: one number for each place between two characters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from piecework.errors import InputError
+from piecework.evaluation.curves import Sizes
+from piecework.tokenizer.columns import Column, MergeColumns, merge_columns, token_columns
+from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["NEVER", "Cuts", "SizedTokenizer"]
+
+NEVER = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cuts:
+    """How a text is cut at any vocabulary size.
+
+    `joins[p]` tells at which sizes character p is in one token with what stands before it: from that size on if it is
+    positive, below its negative if it is negative, always if it is 0. Before the first character stands the dummy
+    prefix, or nothing, which is joined always. `tokens[p]` is the number of tokens of a character that no merge takes
+    in: more than one where it falls back to bytes.
+    """
+
+    joins: Column
+    tokens: Column
+
+    def is_cut(self, vocab_size: int) -> Column:
+        """For each character, whether a token ends before it."""
+        joins = self.joins
+        return np.where(joins < 0, vocab_size >= -joins, vocab_size < joins)
+
+    def token_count(self, vocab_size: int) -> int:
+        """How many tokens the text has."""
+        if not len(self.joins):
+            return 0
+        # A character that falls back to bytes is never merged, so its further tokens are there at every size.
+        return int(self.is_cut(vocab_size).sum()) + 1 + int((self.tokens - 1).sum())
+
+
+class SizedTokenizer:
+    """A tokenizer with all its smaller sizes.
+
+    >>> import piecework as pw
+    >>> tokenizer = pw.train(pw.count_words(["ha hade hade"]), pw.Recipe(vocab_size=12))
+    >>> cuts = SizedTokenizer(tokenizer).cuts("hade")
+    >>> [(size, cuts.token_count(size)) for size in (8, 9, 10, 11, 12)]
+    [(8, 5), (9, 4), (10, 3), (11, 2), (12, 1)]
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, name: str = "the tokenizer") -> None:
+        """An InputError if the tokenizer has no smaller sizes, or does more with text than merge it."""
+        self.tokenizer = tokenizer
+        self.sizes = Sizes.of(tokenizer, name=name)
+        _check(tokenizer, self.sizes, name)
+        numbers = np.full(tokenizer.vocab_size, -1, np.int64)
+        numbers[self.sizes.merges] = np.arange(len(self.sizes.merges))
+        self._numbers = numbers
+        self._characters = {piece.text for piece in tokenizer.pieces if len(piece.text) == 1}
+        self._symbols = np.array([piece.type == "user_defined" for piece in tokenizer.pieces])
+        settings = tokenizer.settings()
+        self._has_prefix = bool(settings.get("add_dummy_prefix", True))
+        self._falls_back = bool(settings.get("byte_fallback", False))
+        self._runs: dict[int, Column] = {}
+
+    def rank(self, piece_id: int) -> int | None:
+        """The number of the merge that makes a piece, from 1; None where training did not learn it by merging."""
+        number = int(self._numbers[piece_id])
+        return number + 1 if number >= 0 else None
+
+    def first_sizes(self, merges: MergeColumns) -> Column:
+        """The smallest vocabulary size at which each merge happens; 0 for whitespace runs, which do at every size.
+
+        With the first k merges alone, encoding performs exactly those before the first of number k or higher: merge i
+        happens if and only if the highest number up to it, in its unit, is below k.
+        """
+        numbers = self._numbers[merges.pieces]
+        # Units follow on one another, so that adding a large step for each makes one running maximum serve all.
+        step = np.int64(len(self.sizes.merges) + 2)
+        base = merges.units.astype(np.int64) * step
+        highest = np.maximum.accumulate(numbers + 1 + base) - base
+        return np.where(numbers < 0, 0, self.sizes.smallest + highest)
+
+    def cuts(self, text: str) -> Cuts:
+        """Where the text is cut, at every size: from one encoding."""
+        merges = merge_columns(self.tokenizer, text)
+        first_sizes = self.first_sizes(merges)
+        joins = np.full(len(text), NEVER, np.int64)
+        is_merge = first_sizes > 0
+        joins[merges.middles[is_merge]] = first_sizes[is_merge]
+        if len(text) and not self._has_prefix:
+            joins[0] = 0
+        in_symbol = self._join_symbols(text, joins)
+        tokens = self._join_unknown(text, joins, in_symbol)
+        self._join_runs(text, joins)
+        return Cuts(joins, tokens)
+
+    def _join_symbols(self, text: str, joins: Column) -> Column:
+        """Joins what user-defined symbols cover, and says which characters those are."""
+        covered = np.zeros(len(text), bool)
+        if self._symbols.any():
+            found = token_columns(self.tokenizer, text)
+            for i in np.flatnonzero(self._symbols[found.ids]):
+                joins[found.starts[i] + 1 : found.ends[i]] = 0
+                covered[found.starts[i] : found.ends[i]] = True
+        return covered
+
+    def _join_unknown(self, text: str, joins: Column, in_symbol: Column) -> Column:
+        """Characters that are no piece: several tokens each, of their bytes, or else one for a run of them."""
+        # By distinct character: a text may have thousands of them.
+        distinct, places = np.unique(_codes(text), return_inverse=True)
+        costs = [self._cost(chr(code)) for code in distinct]
+        tokens = np.where(in_symbol, 1, np.array(costs, np.int64)[places])
+        unknown = np.array([self._is_unknown(chr(code)) for code in distinct], bool)[places]
+        unknown &= ~in_symbol
+        if not self._falls_back:
+            joins[1:][unknown[1:] & unknown[:-1]] = 0
+        return tokens
+
+    def _is_unknown(self, character: str) -> bool:
+        return character != " " and character not in self._characters
+
+    def _cost(self, character: str) -> int:
+        if not self._falls_back or not self._is_unknown(character):
+            return 1
+        return len(character.encode("utf-8", "replace"))
+
+    def _join_runs(self, text: str, joins: Column) -> None:
+        """Runs of spaces: n of them where the last one is not joined to the word after it, else n - 1."""
+        is_space = np.zeros(len(text) + 2, bool)
+        is_space[1:-1] = _is_space(text)
+        edges = np.flatnonzero(np.diff(is_space.astype(np.int8)))
+        for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            first = start - 1 if start == 0 and self._has_prefix else start
+            count = end - first
+            if count < 2:
+                continue
+            leaves = joins[end] if end < len(text) else NEVER
+            whole = self._run(count)
+            without_last = np.append(self._run(count - 1), False)
+            inner = joins[first + 1 : end]
+            inner[whole & without_last] = 0
+            inner[whole & ~without_last] = -leaves if leaves < NEVER else 0
+            inner[~whole & without_last] = leaves
+
+    def _run(self, count: int) -> Column:
+        """For each place inside a run of so many ▁ that stand alone, whether it is joined there."""
+        if count not in self._runs:
+            found = token_columns(self.tokenizer, " " * (count - 1 if self._has_prefix else count))
+            joined = np.ones(count - 1, bool)
+            # The prefix has no width: with it, the first token is one ▁ longer than its place says.
+            ends = found.ends[:-1].astype(np.int64) - (0 if self._has_prefix else 1)
+            joined[ends] = False
+            if len(self._runs) > 1000:
+                self._runs.clear()
+            self._runs[count] = joined
+        return self._runs[count]
+
+
+def _check(tokenizer: Tokenizer, sizes: Sizes, name: str) -> None:
+    """Whether what follows from the merges is all there is to an encoding."""
+    settings = tokenizer.settings()
+    pieces = tokenizer.pieces
+    characters = {piece.text for piece in pieces if len(piece.text) == 1 and piece.type == "normal"}
+    merges = [pieces[i].text for i in sizes.merges]
+    reason = None
+    if settings.get("remove_extra_whitespaces", True) or settings.get("precompiled_charsmap", "0 bytes") != "0 bytes":
+        reason = "it normalises text before it merges"
+    elif settings.get("treat_whitespace_as_suffix") or not settings.get("escape_whitespaces", True):
+        reason = "it treats spaces in its own way"
+    elif any(SPACE in merge[1:] for merge in merges):
+        reason = "it has pieces that reach across a space"
+    elif any(piece.type == "unused" for piece in pieces):
+        reason = "it has unused pieces"
+    elif any(SPACE in piece.text or " " in piece.text for piece in pieces if piece.type == "user_defined"):
+        reason = "it has a user-defined symbol with a space"
+    elif not set("".join(merges)) <= characters:
+        reason = "some of its pieces have characters that are no pieces"
+    if reason:
+        raise InputError(f'"{name}" has no smaller sizes to show: {reason}')
+
+
+def _is_space(text: str) -> Column:
+    codes = _codes(text)
+    return (codes == ord(" ")) | (codes == ord(SPACE))
+
+
+def _codes(text: str) -> Column:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)

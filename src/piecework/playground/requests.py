@@ -1,0 +1,139 @@
+"""What the page may ask: each kind of request with its limits, and reading one within them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import ClientDisconnect, Request
+
+__all__ = [
+    "MOST_CHARACTERS",
+    "MOST_LANES",
+    "CutsRequest",
+    "EncodeRequest",
+    "FiguresRequest",
+    "MergesRequest",
+    "RequestError",
+    "VocabularyRequest",
+    "read_request",
+]
+
+from piecework.playground.vocabulary import Search
+
+MOST_CHARACTERS = 100_000
+MOST_LANES = 4
+# Of 100,000 characters, a few hundred thousand bytes as a rule; control characters alone take six each.
+MOST_BYTES = 1_000_000
+# What is too large is read to its end and dropped, up to here: a browser that is still sending shows no answer.
+MOST_BYTES_DROPPED = 64_000_000
+READING_S = 15.0
+
+Name = Field(min_length=1, max_length=200)
+
+
+class RequestError(Exception):
+    """A request that is refused, with the status and what to tell the person."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class LaneChoice(_Request):
+    """A tokenizer, at its full size or a smaller one."""
+
+    tokenizer: str = Name
+    vocab_size: int | None = Field(default=None, ge=1)
+
+
+class EncodeRequest(_Request):
+    """Encode a text in some lanes."""
+
+    text: str
+    lanes: list[LaneChoice] = Field(max_length=MOST_LANES)
+
+
+class CutsRequest(_Request):
+    """Where a text is cut at every size."""
+
+    text: str
+    tokenizer: str = Name
+
+
+class MergesRequest(_Request):
+    """The merges of the word at a place, counted in UTF-16 units."""
+
+    text: str
+    tokenizer: str = Name
+    at: int = Field(ge=0)
+
+
+class FiguresRequest(_Request):
+    """The figures of the evaluation set, at a size; with the curves, if they are to be drawn."""
+
+    tokenizer: str = Name
+    metric: str = Name
+    vocab_size: int = Field(ge=1)
+    curves: bool = False
+
+
+class VocabularyRequest(_Request):
+    """A page of what is found in a vocabulary."""
+
+    tokenizer: str = Name
+    vocab_size: int | None = Field(default=None, ge=1)
+    search: Search = Search()
+
+
+Kind = TypeVar("Kind", bound=BaseModel)
+
+
+async def read_request(request: Request, kind: type[Kind]) -> Kind:
+    """The request's JSON, or a RequestError that says what is wrong with it."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise RequestError(415, "the request must be of type application/json")
+    try:
+        async with asyncio.timeout(READING_S):
+            body = await _read(request)
+    except TimeoutError:
+        raise RequestError(408, f"the request did not arrive within {READING_S:.0f} seconds") from None
+    except ClientDisconnect:
+        raise RequestError(400, "the request was cut short") from None
+    try:
+        content = orjson.loads(body)
+        found = kind.model_validate(content)
+    except orjson.JSONDecodeError as error:
+        raise RequestError(400, f"the request is no valid JSON: {error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the request"
+        raise RequestError(400, f"{where}: {first['msg']}") from None
+    text = getattr(found, "text", "")
+    if len(text) > MOST_CHARACTERS:
+        raise RequestError(413, f"a text of {len(text):,} characters; the playground takes up to {MOST_CHARACTERS:,}")
+    return found
+
+
+async def _read(request: Request) -> bytes:
+    body = bytearray()
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size <= MOST_BYTES:
+            body += chunk
+        elif size > MOST_BYTES_DROPPED:
+            break
+        else:
+            body.clear()
+    if size > MOST_BYTES:
+        raise RequestError(
+            413, f"a request of more than {MOST_BYTES:,} bytes; a text may have {MOST_CHARACTERS:,} characters"
+        )
+    return bytes(body)
