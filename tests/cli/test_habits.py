@@ -24,6 +24,7 @@ COMMANDS = (
     "export",
     "verify",
     "edit",
+    "playground",
 )
 
 

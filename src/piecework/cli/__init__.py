@@ -27,6 +27,7 @@ COMMANDS = (
     "export",
     "verify",
     "edit",
+    "playground",
 )
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130

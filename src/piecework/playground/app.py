@@ -103,7 +103,10 @@ def _answered(
             async with asyncio.timeout(ANSWERING_S):
                 return _json(await run_in_threadpool(answer, asked))
         except RequestError as error:
-            return _json({"error": str(error)}, status=error.status)
+            refused = _json({"error": str(error)}, status=error.status)
+            if error.status in (408, 413):
+                refused.headers["Connection"] = "close"  # or what is still being sent would be read for ever
+            return refused
         except PieceworkError as error:
             return _json({"error": str(error)}, status=400)
         except TimeoutError:
@@ -136,7 +139,8 @@ class Answers:
             "version": piecework.__version__,
             "study": study.name if study is not None else None,
             "tokenizers": self._catalogue.names,
-            "figures": self._figures.available,
+            "python": {name: self._catalogue.python(name) for name in self._catalogue.names},
+            "with_figures": [name for name in self._catalogue.names if self._figures.available(name)],
             "metrics": [
                 {"name": each.name, "title": each.title, "formula": each.formula, "direction": each.direction}
                 for each in self._figures.metrics
@@ -208,7 +212,7 @@ class Answers:
         with self._lock:
             found = self._vocabularies.get(key)
         if found is None:
-            if key[1] is None and self._figures.available and isinstance(shown, NativeTokenizer):
+            if key[1] is None and isinstance(shown, NativeTokenizer) and self._figures.available(name):
                 figures = self._figures.of(name)
                 found = VocabularyBrowser(shown, use=figures.use, languages=figures.languages)
             else:

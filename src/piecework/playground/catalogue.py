@@ -6,17 +6,18 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from piecework.errors import InputError
 from piecework.playground.cuts import SizedTokenizer
+from piecework.results import TOKENIZERS_FOLDER, StudyResults
 from piecework.tokenizer.columns import TokenColumns, token_columns
 from piecework.tokenizer.pieces import Group
 from piecework.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from piecework.counting.store import Counts
-    from piecework.results import StudyResults
+    from piecework.evaluation.units import UnitSource
 
 __all__ = ["Catalogue", "NativeTokenizer", "Shown"]
 
@@ -131,14 +132,16 @@ class Catalogue:
         self,
         loaders: Mapping[str, Callable[[], Shown]],
         *,
+        paths: Mapping[str, Path] | None = None,
         study: StudyResults | None = None,
-        counts: Counts | None = None,
+        counts: UnitSource | None = None,
     ) -> None:
         if not loaders:
             raise InputError("no tokenizer to show; give a study's folder, or .model files")
         self._loaders = dict(loaders)
         self._loaded: dict[str, Shown] = {}
         self._lock = threading.Lock()
+        self._paths = dict(paths or {})
         self.study = study
         self._counts = counts
 
@@ -149,7 +152,15 @@ class Catalogue:
         def loader(name: str) -> Callable[[], Shown]:
             return lambda: NativeTokenizer(study.tokenizer(name), name=name)
 
-        return cls({name: loader(name) for name in study.tokenizers}, study=study)
+        paths = {name: study.folder / TOKENIZERS_FOLDER / name for name in study.tokenizers}
+        return cls({name: loader(name) for name in study.tokenizers}, paths=paths, study=study)
+
+    @classmethod
+    def of_models(cls, paths: Sequence[Path], *, counts: UnitSource | None = None) -> Catalogue:
+        """Tokenizers from files, all of them loaded at once, so that a mistake shows before the page does."""
+        named = dict(zip(short_names(paths), paths, strict=True))
+        loaded = {name: NativeTokenizer(Tokenizer.load(path), name=name) for name, path in named.items()}
+        return cls({name: _given(shown) for name, shown in loaded.items()}, paths=named, counts=counts)
 
     @property
     def names(self) -> list[str]:
@@ -172,12 +183,43 @@ class Catalogue:
         return shown
 
     @cached_property
-    def counts(self) -> Counts | None:
+    def counts(self) -> UnitSource | None:
         """Counts to evaluate on, where there are any."""
         if self._counts is not None:
             return self._counts
         return self.study.counts if self.study is not None else None
 
+    def python(self, name: str) -> str:
+        """Python that loads a tokenizer."""
+        return f"pw.Tokenizer.load({str(self._paths.get(name, name))!r})"
+
     def frequencies(self, name: str) -> Mapping[str, int] | None:  # noqa: ARG002
         """How often training saw the pair of each merge, where the study tells."""
         return None
+
+
+def short_names(paths: Sequence[Path]) -> list[str]:
+    """A name for each tokenizer: as much of the end of its path as tells them apart.
+
+    >>> short_names([Path("out/a/tokenizer.model"), Path("out/b"), Path("c.model"), Path("c.model")])
+    ['a', 'b', 'c', 'c (2)']
+    """
+    parts = []
+    for path in paths:
+        where = path.absolute()
+        where = where.parent if where.name in ("tokenizer.model", "tokenizer.json") else where
+        parts.append([*where.parent.parts[1:], where.name.removesuffix(".model").removesuffix(".json")])
+    names = []
+    for own in parts:
+        others = [other for other in parts if other != own]
+        length = 1
+        while length < len(own) and any(other[-length:] == own[-length:] for other in others):
+            length += 1
+        names.append("/".join(own[-length:]))
+    return [
+        name if names[:i].count(name) == 0 else f"{name} ({names[:i].count(name) + 1})" for i, name in enumerate(names)
+    ]
+
+
+def _given(shown: Shown) -> Callable[[], Shown]:
+    return lambda: shown

@@ -187,7 +187,8 @@ def _check(tokenizer: Tokenizer, sizes: Sizes, name: str) -> None:
 
 def _is_space(text: str) -> Column:
     codes = _codes(text)
-    return (codes == ord(" ")) | (codes == ord(SPACE))
+    is_space: Column = (codes == ord(" ")) | (codes == ord(SPACE))
+    return is_space
 
 
 def _codes(text: str) -> Column:

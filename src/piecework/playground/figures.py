@@ -5,15 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from piecework.errors import InputError
-from piecework.evaluation.curves import Curve
 from piecework.evaluation.evaluate import evaluate
 from piecework.evaluation.metrics import Array, Metric, find_metrics
 from piecework.playground.catalogue import Catalogue, NativeTokenizer
+from piecework.terms import MULTILINGUAL
+
+if TYPE_CHECKING:
+    from piecework.results import StudyResults
 
 __all__ = ["METRICS", "Figures", "FiguresOfAll"]
 
@@ -26,78 +29,98 @@ CURVE_POINTS = 160
 class Figures:
     """One tokenizer on the evaluation set."""
 
+    first_size: int
+    """The smallest vocabulary size."""
+    curves: Mapping[str, Mapping[str, Array]]
+    """By metric and language the figure at each size; empty where the tokenizer has but one."""
     languages: tuple[str, ...]
-    curves: Mapping[tuple[str, str], Curve]
-    """By metric and language; empty where the tokenizer has but one size."""
     use: Array
-    """How often each piece occurs: a row for each language, a column for each id."""
+    """How often each piece occurs: a row for each of the languages, a column for each id."""
 
     def at(self, metric: str, vocab_size: int) -> list[dict[str, Any]]:
         """The exact figure of each language at a size: what a tokenizer resized to it has."""
-        return [_figure(language, self.curves[metric, language], vocab_size) for language in self.languages]
+        curves = self.curves[metric]
+        last = self.first_size + len(next(iter(curves.values()))) - 1
+        if not self.first_size <= vocab_size <= last:
+            raise InputError(f"size {vocab_size:,}: there are figures from {self.first_size:,} to {last:,}")
+        place = vocab_size - self.first_size
+        return [
+            {"language": language, "value": _or_none(values[place]), "full": _or_none(values[-1])}
+            for language, values in curves.items()
+        ]
 
     def drawn(self, metric: str) -> dict[str, Any]:
-        """The curve of each language, thinned to what a screen shows, the sizes evenly spaced on a logarithmic axis."""
-        some = next(iter(self.curves.values())).vocab_sizes
-        at = np.unique(np.round(np.geomspace(some[0], some[-1], CURVE_POINTS)).astype(np.int64) - some[0])
-        values = {
-            language: [_or_none(value) for value in self.curves[metric, language].values[at]]
-            for language in self.languages
+        """The curve of each language, thinned to what a screen shows: sizes evenly spaced on a logarithmic axis."""
+        curves = self.curves[metric]
+        last = self.first_size + len(next(iter(curves.values()))) - 1
+        sizes = np.unique(np.round(np.geomspace(self.first_size, last, CURVE_POINTS)).astype(np.int64))
+        return {
+            "sizes": sizes,
+            "values": {
+                language: [_or_none(value) for value in values[sizes - self.first_size]]
+                for language, values in curves.items()
+            },
         }
-        return {"sizes": some[at].tolist(), "values": values}
 
 
 class FiguresOfAll:
-    """The figures of a catalogue's tokenizers, each evaluated on the counts when it is first asked for."""
+    """The figures of a catalogue's tokenizers, each found when it is first asked for.
+
+    Those of a study's own tokenizer are in its tables. Others are evaluated on the study's counts.
+    """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._lock = threading.Lock()
+        self._locks = {name: threading.Lock() for name in catalogue.names}
         self._found: dict[str, Figures] = {}
-        self._metrics = find_metrics(METRICS)
+        self.metrics: list[Metric] = find_metrics(METRICS)
 
-    @property
-    def available(self) -> bool:
-        """Whether there is anything to evaluate on."""
-        return self._catalogue.counts is not None
-
-    @property
-    def metrics(self) -> list[Metric]:
-        """The metrics that have a figure at every size."""
-        return list(self._metrics)
+    def available(self, name: str) -> bool:
+        """Whether there are figures of a tokenizer."""
+        return self._in_tables(name) or self._catalogue.counts is not None
 
     def of(self, name: str) -> Figures:
         """The figures of one tokenizer."""
         shown = self._catalogue.native(name)
-        with self._lock:
+        with self._locks[name]:
             if name not in self._found:
-                self._found[name] = self._evaluate(name, shown)
+                study = self._catalogue.study
+                if study is not None and self._in_tables(name):
+                    self._found[name] = _from_tables(study)
+                else:
+                    self._found[name] = self._evaluate(name, shown)
             return self._found[name]
+
+    def _in_tables(self, name: str) -> bool:
+        study = self._catalogue.study
+        return name == MULTILINGUAL and study is not None and {"sizes", "pieces"} <= set(study.tables)
 
     def _evaluate(self, name: str, shown: NativeTokenizer) -> Figures:
         counts = self._catalogue.counts
         if counts is None:
             raise InputError("no counted text to evaluate on: open the folder of a study, or pass --counts")
-        curves = shown.smallest is not None
-        found = evaluate({name: shown.tokenizer}, counts, metrics=self._metrics, curves=curves)
-        by_metric = {
-            (metric.name, language): found.curve(name, language, metric)
-            for metric in (self._metrics if curves else [])
-            for language in found.groups
+        smallest = shown.smallest
+        found = evaluate({name: shown.tokenizer}, counts, metrics=self.metrics, curves=smallest is not None)
+        curves = {
+            metric.name: {language: found.curve(name, language, metric).values for language in found.groups}
+            for metric in (self.metrics if smallest is not None else [])
         }
-        return Figures(tuple(found.groups), by_metric, found.frequency_array(name))
+        return Figures(smallest or 0, curves, tuple(found.groups), found.frequency_array(name))
 
 
-def _figure(language: str, curve: Curve, vocab_size: int) -> dict[str, Any]:
-    value = curve.at(vocab_size)
-    place = vocab_size - int(curve.vocab_sizes[0])
-    return {
-        "language": language,
-        "value": _or_none(value),
-        "full": _or_none(float(curve.values[-1])),
-        "numerator": int(curve.numerators[place]),
-        "denominator": int(curve.denominators[place]),
+def _from_tables(study: StudyResults) -> Figures:
+    sizes = study.tables["sizes"].to_arrow()
+    names = np.array(sizes.column("language").to_pylist())
+    all_sizes = sizes.column("vocab_size").to_numpy()
+    languages = list(dict.fromkeys(names.tolist()))
+    curves = {
+        metric: {language: sizes.column(metric).to_numpy()[names == language] for language in languages}
+        for metric in METRICS
     }
+    pieces = study.tables["pieces"].to_arrow()
+    used = tuple(language for language in study.languages if f"tokens_{language}" in pieces.column_names)
+    use = np.array([pieces.column(f"tokens_{language}").to_numpy() for language in used])
+    return Figures(int(all_sizes[0]), curves, used, use)
 
 
 def _or_none(value: float) -> float | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from piecework.playground.catalogue import NativeTokenizer, Shown
+from piecework.playground.catalogue import Shown
 from piecework.playground.cuts import NEVER, SizedTokenizer
 from piecework.tokenizer.columns import Column
 
@@ -38,10 +38,11 @@ def lane(shown: Shown, text: str, places: Utf16Places) -> dict[str, Any]:
     """The tokens of a text: ids, lengths, and the gap before each where there are any; with the pieces that occur.
 
     >>> import piecework as pw
+    >>> from piecework.playground.catalogue import NativeTokenizer
     >>> tokenizer = pw.train(pw.count_words(["ha ha"]), pw.Recipe(vocab_size=8))
     >>> found = lane(NativeTokenizer(tokenizer, name="small"), "ha ho", Utf16Places("ha ho"))
     >>> found["ids"].tolist(), found["lengths"].tolist(), found["gaps"], found["pieces"]
-    ([4, 7, 5, 0], [2, 1, 1, 1], None, {0: '<unk>', 4: '▁ha', 5: 'h', 7: '▁'})
+    ([4, 7, 6, 0], [2, 1, 1, 1], None, {0: '<unk>', 4: '▁ha', 6: 'h', 7: '▁'})
     """
     tokens = shown.encode(text)
     starts, ends = places.of(tokens.starts), places.of(tokens.ends)

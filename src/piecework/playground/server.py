@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import logging
 import secrets
-import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -57,6 +56,7 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> Listener:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind((host, each))
+            opened.listen(128)  # from here on a browser that is quick waits instead of being turned away
         except (OSError, OverflowError) as error:
             opened.close()
             if isinstance(error, OSError) and error.errno == errno.EADDRINUSE and port is None:
@@ -97,7 +97,6 @@ def _server(catalogue: Catalogue, listener: Listener, *, verbose: bool) -> uvico
     else:
         logging.getLogger("piecework.playground").setLevel(logging.CRITICAL)
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
-    listener.socket.listen(128)
     config = uvicorn.Config(
         make_app(catalogue, listener.access),
         http=BoundedProtocol,

@@ -87,8 +87,8 @@ class VocabularyBrowser:
             "rank": self._rank(piece_id),
             "group": self._groups[piece_id],
             "length": int(self._lengths[piece_id]),
-            "use": None if self._use is None else self._use[:, piece_id],
-            "shares": None if self._shares is None else self._shares[:, piece_id].round(4),
+            "use": None if self._use is None else self._use[:, piece_id].tolist(),
+            "shares": None if self._shares is None else self._shares[:, piece_id].round(4).tolist(),
         }
 
     def _rank(self, piece_id: int) -> int | None:
@@ -131,7 +131,8 @@ class VocabularyBrowser:
             return self._lengths
         if self._use is None:
             raise InputError(f'cannot sort by "{sort}"; sort by id or length')
-        return self._use[self._language(sort)]
+        use: Array = self._use[self._language(sort)]
+        return use
 
     def _language(self, name: str) -> int:
         if name not in self.languages:

@@ -1,0 +1,52 @@
+// Asking the server: JSON out, JSON in, errors as messages for a person.
+
+export async function ask(path, content) {
+  let response;
+  try {
+    response = await fetch(`/api/${path}`, content === undefined ? {} : {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(content),
+    });
+  } catch {
+    throw new Error("the playground does not answer; is it still running in its terminal?");
+  }
+  let answer;
+  try {
+    answer = await response.json();
+  } catch {
+    throw new Error(`an answer that makes no sense (status ${response.status})`);
+  }
+  if (!response.ok) throw new Error(answer.error ?? `status ${response.status}`);
+  return answer;
+}
+
+// Runs a task one at a time. Asked again while it runs, it runs once more afterwards, with what was asked last.
+export function latest(task) {
+  let running = false, waiting = null;
+  return async function run(...asked) {
+    if (running) {
+      waiting = asked;
+      return;
+    }
+    running = true;
+    try {
+      await task(...asked);
+    } finally {
+      running = false;
+      if (waiting) {
+        const next = waiting;
+        waiting = null;
+        run(...next);
+      }
+    }
+  };
+}
+
+export function debounce(task, milliseconds) {
+  let timer = 0;
+  return (...asked) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => task(...asked), milliseconds);
+  };
+}

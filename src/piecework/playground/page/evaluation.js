@@ -1,0 +1,88 @@
+// The exact figure of each language's whole evaluation set at the size of a lane, and its curve over all sizes.
+
+import { ask, latest } from "./api.js";
+import { count, el, fixed, percent, svg } from "./dom.js";
+
+const WIDTH = 560, HEIGHT = 150, LEFT = 40, RIGHT = 62, TOP = 8, BOTTOM = 20;
+const SHARES = new Set(["continued_words", "split_words"]);
+
+export class EvaluationFigures {
+  constructor(page, lane) {
+    this.page = page;
+    this.lane = lane;
+    this.curves = null;
+    this.curvesOf = null;
+    this.metric = el("select", { "aria-label": "Figure of the evaluation set", onchange: () => page.chooseMetric(this.metric.value) },
+      ...page.about.metrics.map((each) => el("option", { value: each.name }, each.title)));
+    this.list = el("dl", { class: "languages" });
+    this.chart = el("div", { class: "curves" });
+    this.details = el("details", { ontoggle: () => this.update(this.size) }, el("summary", {}, "curve"), this.chart);
+    this.element = el("div", { class: "evaluation" },
+      el("div", { class: "row" }, el("span", { class: "quiet" }, "Evaluation set"), this.metric), this.list, this.details);
+    this.fetch = latest((size) => this.#fetch(size));
+  }
+
+  update(size) {
+    this.size = size;
+    this.element.hidden = !this.page.about.with_figures.includes(this.lane.tokenizer);
+    if (this.element.hidden) return;
+    this.metric.value = this.page.metric;
+    if (!this.list.childElementCount) this.list.append(el("div", { class: "quiet" }, "evaluating…"));
+    this.fetch(size);
+  }
+
+  #format(value) {
+    return value === null ? "–" : SHARES.has(this.page.metric) ? percent(value) : fixed(value, 3);
+  }
+
+  async #fetch(size) {
+    const { tokenizer } = this.lane, { metric } = this.page;
+    const key = `${tokenizer} ${metric}`;
+    try {
+      const curves = this.details.open && this.curvesOf !== key;
+      const answer = await ask("figures", { tokenizer, metric, vocab_size: size, curves });
+      if (tokenizer !== this.lane.tokenizer || metric !== this.page.metric) return;
+      if (answer.curves) [this.curves, this.curvesOf] = [answer.curves, key];
+      this.list.replaceChildren(...answer.figures.map((each) => el("div", {
+        title: each.full === null ? null : `${this.#format(each.full)} at the full size`, "data-language": each.language },
+        el("dt", {}, each.language), el("dd", {}, this.#format(each.value)))));
+      if (this.details.open && this.curvesOf === key) this.#draw(size, answer.figures);
+    } catch (error) {
+      this.list.replaceChildren(el("div", { class: "quiet" }, error.message));
+    }
+  }
+
+  #draw(size, figures) {
+    const { sizes, values } = this.curves;
+    const names = Object.keys(values);
+    const all = Object.values(values).flat().filter((value) => value !== null);
+    const low = Math.min(...all), high = Math.max(...all);
+    const x = (at) => LEFT + (WIDTH - LEFT - RIGHT) * Math.log(at / sizes[0]) / Math.log(sizes.at(-1) / sizes[0]);
+    const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1));
+    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img",
+      "aria-label": `${this.metric.selectedOptions[0].text} of each language by vocabulary size, from ${count(sizes[0])} to ${count(sizes.at(-1))}` });
+    for (const value of [low, high]) {
+      picture.append(svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value), class: "rule" }),
+        svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, this.#format(value).replace(/0 %$/, "0 %")));
+    }
+    for (const [at, anchor] of [[sizes[0], "start"], [sizes.at(-1), "end"]]) {
+      picture.append(svg("text", { x: x(at), y: HEIGHT - 4, "text-anchor": anchor }, count(at)));
+    }
+    // Labels at the ends of the lines, pushed apart where they would lie on one another.
+    const ends = names.map((name) => ({ name, y: y(values[name].at(-1) ?? low) })).sort((a, b) => a.y - b.y);
+    for (let i = 1; i < ends.length; i++) ends[i].y = Math.max(ends[i].y, ends[i - 1].y + 13);
+    const over = Math.max(0, (ends.at(-1)?.y ?? 0) - (HEIGHT - BOTTOM + 4));
+    for (const end of ends) end.y -= over;
+    names.forEach((name, i) => {
+      const points = sizes.map((at, k) => (values[name][k] === null ? null : `${x(at).toFixed(1)},${y(values[name][k]).toFixed(1)}`));
+      const exact = figures.find((each) => each.language === name)?.value;
+      picture.append(svg("polyline", { points: points.filter(Boolean).join(" "), class: `line colour-${i % 8}` }),
+        svg("text", { x: WIDTH - RIGHT + 8, y: ends.find((end) => end.name === name).y + 4, class: `label colour-${i % 8}` }, name));
+      if (exact !== null && exact !== undefined) {
+        picture.append(svg("circle", { cx: x(size), cy: y(exact), r: 3.2, class: `dot colour-${i % 8}` }));
+      }
+    });
+    picture.append(svg("line", { x1: x(size), x2: x(size), y1: TOP - 4, y2: HEIGHT - BOTTOM + 4, class: "now" }));
+    this.chart.replaceChildren(picture);
+  }
+}
