@@ -247,7 +247,7 @@ void add_units(UnitSet& units, uint32_t group, nb::handle buckets, nb::handle op
   const auto* open = static_cast<const uint8_t*>(column(open_input, "C")) + open_input.array->offset;
   const auto* count = static_cast<const uint64_t*>(column(count_input, "L")) + count_input.array->offset;
   nb::gil_scoped_release unlocked;
-  for (size_t i = 0; i < strings.size(); ++i) units.add(group, bucket[i], open[i] != 0, strings[i], count[i]);
+  units.add(group, {strings, bucket, open, count});
 }
 
 template <class T>
@@ -256,17 +256,15 @@ nb::bytes column_bytes(const std::vector<T>& values) {
 }
 
 nb::dict evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> merges, std::vector<uint32_t> sizes,
-                  unsigned threads) {
+                  uint32_t frequency_groups, unsigned threads) {
   Evaluation result;
   {
     nb::gil_scoped_release unlocked;
-    result = evaluate_units(encoder, units, {std::move(merges), std::move(sizes), threads});
+    result = evaluate_units(encoder, units, {std::move(merges), std::move(sizes), frequency_groups, threads});
   }
   nb::dict out;
   out["totals"] = column_bytes(result.totals);
   out["frequencies"] = column_bytes(result.frequencies);
-  out["types"] = column_bytes(result.types);
-  out["single_types"] = column_bytes(result.single_types);
   out["sizes"] = column_bytes(result.sizes);
   out["curve"] = column_bytes(result.curve);
   return out;
@@ -519,5 +517,5 @@ NB_MODULE(_core, m) {
       .def("text_totals", [](UnitSet& units) { return column_bytes(units.text_totals()); });
 
   m.def("evaluate", &evaluate, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"), nb::arg("sizes"),
-        nb::arg("threads"));
+        nb::arg("frequency_groups"), nb::arg("threads"));
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -49,13 +50,16 @@ struct TracedMerge {
 struct TracedRange {
   uint32_t begin, end;
 };
+// A unit of evaluation is cut into parts that are merged on their own, in a batch, and user-defined symbols.
+struct TracePart {
+  uint32_t begin, end;  // in the unit
+  uint32_t merged;      // its number in the batch, or kNoSymbol for a user-defined symbol
+};
 struct Trace {
   std::vector<TracedToken> tokens;
   std::vector<TracedMerge> merges;  // without those of whitespace runs
   std::vector<TracedRange> whole;   // tokens that stand before any merge: symbols, and characters of one token
   size_t text_tokens = 0;           // tokens before any merge, leading spaces left out
-  Merger::Workspace workspace;
-  std::vector<MergeEvent> events;
 };
 
 class Encoder {
@@ -80,12 +84,19 @@ class Encoder {
   std::vector<Batch> encode_batch(const std::vector<std::string_view>& texts, unsigned threads) const;
   std::string decode(const std::vector<uint32_t>& ids) const;
 
-  // For evaluation: encodes one unit, given as normalised text. With `merge_numbers` (by piece, kNoSymbol for
-  // whitespace runs) the merges are recorded too.
-  void trace(std::string_view unit, Trace& trace, const std::vector<uint32_t>* merge_numbers) const;
+  // For evaluation: a unit, given as normalised text, is cut into parts, these are merged, and traced. With
+  // `merge_numbers` (by piece, kNoSymbol for whitespace runs) the merges are recorded too, if the batch has them.
+  void cut(std::string_view unit, std::vector<TracePart>& parts, MergeBatch& batch) const;
+  void merge(MergeBatch& batch, Merger::Workspace& workspace, bool with_events) const {
+    merger_.segment_all(batch, workspace, with_events);
+  }
+  void trace(std::string_view unit, std::span<const TracePart> parts, const MergeBatch& batch, Trace& trace,
+             const std::vector<uint32_t>* merge_numbers) const;
   size_t count_tokens(std::string_view normalized) const;
   // Throws ModelError unless text can be cut before each run of spaces.
   void require_independent_units() const;
+  // Whether text can be cut before and after newlines as well.
+  bool newlines_stand_alone() const;
 
  private:
   struct Scratch;

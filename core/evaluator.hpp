@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -19,8 +20,13 @@ class UnitSet {
 
   explicit UnitSet(uint32_t groups) : groups_(groups) {}
 
-  // `opens`: the unit opens a document, so that it may get a dummy prefix.
-  void add(uint32_t group, uint8_t bucket, bool opens, std::string_view unit, uint64_t count);
+  // Rows of one group. `opens`: the unit opens a document, so that it may get a dummy prefix.
+  struct Columns {
+    const std::vector<std::string_view>& units;
+    const uint8_t *buckets, *opens;
+    const uint64_t* counts;
+  };
+  void add(uint32_t group, const Columns& columns);
 
   struct Row {
     uint32_t unit;
@@ -38,12 +44,17 @@ class UnitSet {
   // Rows in the order of their units; call it when all are added.
   const std::vector<Row>& rows();
   std::vector<TextTotals> text_totals();
+  // The same text with units cut before and after newlines, so that fewer are distinct. What is left of a unit's start
+  // ends with one newline if a newline came after it and it has spaces or opens a document.
+  UnitSet& lines();
 
  private:
   uint32_t groups_;
   WordTable table_;  // the flag is `opens`; its counts mean nothing
   std::vector<Row> rows_;
   bool sorted_ = true;
+  std::unique_ptr<UnitSet> lines_;
+  std::mutex sorting_, cutting_;  // several threads may evaluate on one set
 };
 
 // What is counted of each group and bucket, in this order.
@@ -70,11 +81,9 @@ struct SizeTotals {
 
 struct Evaluation {
   std::vector<TokenTotals> totals;    // [group][bucket]
-  std::vector<uint64_t> frequencies;  // [group][piece]
-  // [group]: word types, which are units of one space and one word, and those that are one token.
-  std::vector<uint64_t> types, single_types;
-  std::vector<SizeTotals> sizes;  // [group][bucket][size]
-  std::vector<SizeTotals> curve;  // [group][number of merges, from 0 to all]
+  std::vector<uint64_t> frequencies;  // [the first groups, as many as asked for][piece]
+  std::vector<SizeTotals> sizes;      // [group][bucket][size]
+  std::vector<SizeTotals> curve;      // [group][number of merges, from 0 to all]
 };
 
 struct EvaluationRequest {
@@ -82,6 +91,7 @@ struct EvaluationRequest {
   // for these numbers of merges. Whitespace runs are in every size. Empty: only the model as it is.
   std::vector<uint32_t> merges;
   std::vector<uint32_t> sizes;
+  uint32_t frequency_groups = 0;  // for the first so many, how often each piece is used
   unsigned threads = 1;
 };
 

@@ -33,6 +33,7 @@ class HugeArray {
   const T& operator[](size_t index) const { return data_.get()[index]; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  const T* data() const { return data_.get(); }
   const T* begin() const { return data_.get(); }
   const T* end() const { return data_.get() + size_; }
 

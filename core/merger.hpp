@@ -29,6 +29,25 @@ struct MergeEvent {
   uint32_t begin, end;
 };
 
+// Units to merge together, and what became of them.
+struct MergeBatch {
+  struct Result {
+    uint32_t segment, segment_end;  // in `segments`
+    uint32_t event, event_end;      // in `events`
+  };
+  std::vector<std::string_view> units;
+  std::vector<Result> results;
+  std::vector<Segment> segments;
+  std::vector<MergeEvent> events;
+
+  void clear() {
+    units.clear();
+    results.clear();
+    segments.clear();
+    events.clear();
+  }
+};
+
 class Merger {
  public:
   explicit Merger(const Model& model);
@@ -39,10 +58,13 @@ class Merger {
   // The tokens of `unit` into workspace.segments, and the merges in their order into `events` if it is given.
   void segment(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events = nullptr) const;
 
+  // The same for many units, and quicker: while the rules for one are fetched from memory, others go on.
+  void segment_all(MergeBatch& batch, Workspace& workspace, bool with_events) const;
+
   SymbolId symbol_of(char32_t code) const {
-    if (code < 128) return ascii_symbols_[code];
-    const auto found = other_symbols_.find(code);
-    return found == other_symbols_.end() ? kNoSymbol : found->second;
+    if (code < kNear) return near_symbols_[code];
+    const auto found = far_symbols_.find(code);
+    return found == far_symbols_.end() ? kNoSymbol : found->second;
   }
   // Whether some piece has these two bytes, of two characters, side by side.
   bool joins(unsigned char left, unsigned char right) const { return joined_[static_cast<size_t>(left) << 8 | right]; }
@@ -62,31 +84,43 @@ class Merger {
     uint32_t previous, next;
     uint32_t left = UINT32_MAX, right = UINT32_MAX;  // what an unused piece was merged from, in Workspace::parts
   };
-  struct Merged {
-    uint32_t rank = kNoRank;
-    SymbolId symbol = kNoSymbol;
-  };
   struct Candidate {
     uint32_t rank, left, right;
     SymbolId left_symbol, right_symbol;
   };
 
   void make_rules(const Model& model, const std::vector<std::string>& texts);
+  void choose_letters(const std::vector<std::string>& texts);
+  SymbolId& place_of_character(char32_t code);
   const Rule* find_rule(SymbolId left, SymbolId right) const;
-  void add_rule(SymbolId left, SymbolId right, uint32_t rank, SymbolId merged);
-  void grow_rules();
-  void merge_few(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events) const;
+  const Rule* find_rule(SymbolId left, SymbolId right, uint64_t hash) const;
+  void fetch_rule(uint64_t hash) const;
+  // For short units.
+  struct Lane;
+  bool is_short(std::string_view unit) const;
+  void start(Lane& lane, std::string_view unit) const;
+  bool advance(Lane& lane) const;
   void merge_many(Workspace& workspace, std::vector<MergeEvent>* events) const;
   void put_segment(const Node& node, Workspace& workspace) const;
 
   std::vector<bool> unused_;  // by piece: takes part in merging, but is taken apart again at the end
   bool has_unused_ = false;
-  std::array<SymbolId, 128> ascii_symbols_;
-  std::unordered_map<char32_t, SymbolId> other_symbols_;
+  static constexpr char32_t kNear = 0x800;  // what UTF-8 writes in one or two bytes
+  std::vector<SymbolId> near_symbols_;      // by code point
+  std::unordered_map<char32_t, SymbolId> far_symbols_;
   std::vector<bool> joined_;
-  std::vector<Merged> ascii_merges_;  // of two ASCII characters: the first look-ups of every unit, without hashing
-  HugeArray<Rule> rules_;             // open addressing
-  size_t rule_count_ = 0;
+  // The first look-ups of every unit are of two characters, and need no hashing where both are among the ASCII ones and
+  // the other letters that most pieces have: 200 KB.
+  static constexpr size_t kLetters = 160;
+  static constexpr uint8_t kNoLetter = UINT8_MAX;
+  struct FirstMerge {
+    uint32_t rank = kNoRank;
+    SymbolId merged = kNoSymbol;
+  };
+  std::vector<uint8_t> letters_;  // by code point, up to kNear
+  std::vector<FirstMerge> first_merges_;
+  HugeArray<Rule> rules_;  // open addressing
+  uint32_t rank_count_ = 0;
   uint64_t rule_mask_ = 0;
   // A bit for each rule at a place that its hash gives, to turn away pairs without one: 256 KB.
   static constexpr uint64_t kFilterMask = (1 << 17) - 1;
@@ -97,6 +131,7 @@ struct Merger::Workspace {
   std::vector<Segment> segments;
   std::vector<Node> nodes, parts;
   std::vector<Candidate> heap;
+  std::vector<MergeEvent> events;
 };
 
 }  // namespace piecework

@@ -7,7 +7,19 @@
 
 namespace piecework {
 
-void Encoder::trace(std::string_view unit, Trace& trace, const std::vector<uint32_t>* merge_numbers) const {
+void Encoder::cut(std::string_view unit, std::vector<TracePart>& parts, MergeBatch& batch) const {
+  for (size_t at = 0; at < unit.size();) {
+    const auto begin = static_cast<uint32_t>(at);
+    const size_t length = symbols_.match(unit.substr(at));
+    at = length > 0 ? at + length : unit_end(unit, at);
+    parts.push_back(
+        {begin, static_cast<uint32_t>(at), length > 0 ? kNoSymbol : static_cast<uint32_t>(batch.units.size())});
+    if (length == 0) batch.units.push_back(unit.substr(begin, at - begin));
+  }
+}
+
+void Encoder::trace(std::string_view unit, std::span<const TracePart> parts, const MergeBatch& batch, Trace& trace,
+                    const std::vector<uint32_t>* merge_numbers) const {
   trace.tokens.clear();
   trace.merges.clear();
   trace.whole.clear();
@@ -28,29 +40,27 @@ void Encoder::trace(std::string_view unit, Trace& trace, const std::vector<uint3
     }
     after_unknown = !known;
   };
-  for (size_t at = 0; at < unit.size();) {
-    const auto base = static_cast<uint32_t>(at);
-    if (const size_t length = symbols_.match(unit.substr(at))) {
-      put(symbol_ids_.find(unit.substr(at, length))->second, base, static_cast<uint32_t>(at + length));
-      trace.whole.push_back({base, static_cast<uint32_t>(at + length)});
+  for (const TracePart& part : parts) {
+    if (part.merged == kNoSymbol) {
+      put(symbol_ids_.find(unit.substr(part.begin, part.end - part.begin))->second, part.begin, part.end);
+      trace.whole.push_back({part.begin, part.end});
       ++trace.text_tokens;
-      at += length;
       continue;
     }
-    const size_t next = unit_end(unit, at);
-    trace.events.clear();
-    merger_.segment(unit.substr(at, next - at), trace.workspace, merge_numbers ? &trace.events : nullptr);
-    for (const Segment& s : trace.workspace.segments) put(s.symbol, base + s.begin, base + s.begin + s.length);
-    if (merge_numbers) {
-      uint32_t highest = 0;
-      for (const MergeEvent& event : trace.events) {
-        const uint32_t number = (*merge_numbers)[event.piece];
-        if (number == kNoSymbol) continue;
-        highest = std::max(highest, number);
-        trace.merges.push_back({highest, base + event.begin, base + event.end});
-      }
+    const MergeBatch::Result& result = batch.results[part.merged];
+    for (uint32_t i = result.segment; i < result.segment_end; ++i) {
+      const Segment& s = batch.segments[i];
+      put(s.symbol, part.begin + s.begin, part.begin + s.begin + s.length);
     }
-    at = next;
+    if (!merge_numbers) continue;
+    uint32_t highest = 0;
+    for (uint32_t i = result.event; i < result.event_end; ++i) {
+      const MergeEvent& event = batch.events[i];
+      const uint32_t number = (*merge_numbers)[event.piece];
+      if (number == kNoSymbol) continue;
+      highest = std::max(highest, number);
+      trace.merges.push_back({highest, part.begin + event.begin, part.begin + event.end});
+    }
   }
   if (!merge_numbers) return;
   // Before any merge: a token a character, several where it falls back to bytes, one for a run of unknown ones.
@@ -113,8 +123,13 @@ std::vector<TextMerge> Encoder::merges(std::string_view text) const {
 }
 
 size_t Encoder::count_tokens(std::string_view normalized) const {
+  std::vector<TracePart> parts;
+  MergeBatch batch;
+  Merger::Workspace workspace;
   Trace result;
-  trace(normalized, result, nullptr);
+  cut(normalized, parts, batch);
+  merge(batch, workspace, false);
+  trace(normalized, parts, batch, result, nullptr);
   return result.tokens.size();
 }
 
@@ -135,6 +150,18 @@ void Encoder::require_independent_units() const {
                        "\" reaches across a space, so counted units do not tell its ids");
     }
   }
+}
+
+bool Encoder::newlines_stand_alone() const {
+  // Without bytes, unknown characters side by side are one token.
+  if (!model_.byte_fallback && merger_.symbol_of('\n') >= model_.size()) return false;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const auto other = static_cast<unsigned char>(byte);
+    if (other != '\n' && (merger_.joins(other, '\n') || merger_.joins('\n', other))) return false;
+  }
+  return std::all_of(symbol_ids_.begin(), symbol_ids_.end(), [](const auto& symbol) {
+    return symbol.first.find('\n') == std::string::npos || symbol.first.find_first_not_of('\n') == std::string::npos;
+  });
 }
 
 }  // namespace piecework

@@ -10,7 +10,8 @@ namespace piecework {
 
 static_assert(std::endian::native == std::endian::little, "keys are packed for little-endian machines");
 
-void WordTable::flush() {
+template <class Found>
+void WordTable::flush_each(Found&& found) {
   const size_t n = queued_;
   queued_ = 0;
   if (n == 0) return;
@@ -26,35 +27,43 @@ void WordTable::flush() {
       const uint64_t slot = slots_[at];
       if (slot == 0) {
         insert(q.key, q.hash, q.count);
+        found(i, size_ - 1, true);
         break;
       }
-      if (slot >> 32 == tag) {
-        Entry& e = entry(static_cast<uint32_t>(slot) - 1);
-        if (e.key == q.key) {
-          e.count = add_counts(e.count, q.count);
-          break;
-        }
+      const size_t index = static_cast<uint32_t>(slot) - 1;
+      if (slot >> 32 == tag && entry(index).key == q.key) {
+        found(i, index, false);
+        break;
       }
     }
   }
 }
 
-size_t WordTable::index_of(std::string_view word, bool opens_line) {
-  const size_t before = size_;
-  add(word, opens_line, 1);
-  if (size_ > before) return before;
-  const bool is_long = word.size() > ShortKey::kMaxLength;
-  const ShortKey key = is_long ? ShortKey{} : ShortKey::from_exact(word.data(), word.size(), opens_line);
-  const uint64_t hash = is_long ? hash_bytes(word) + opens_line : key.hash();
-  for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
-    const size_t index = static_cast<uint32_t>(slots_[at]) - 1;
-    if (slots_[at] >> 32 == hash >> 32 && this->at(index).bytes == word && this->at(index).opens_line == opens_line) {
-      return index;
-    }
-  }
+void WordTable::flush() {
+  flush_each([&](size_t i, size_t index, bool is_new) {
+    if (!is_new) entry(index).count = add_counts(entry(index).count, queue_[i].count);
+  });
 }
 
-void WordTable::add_long(std::string_view word, bool opens_line, uint64_t count) {
+void WordTable::find_indices(const std::vector<std::string_view>& words, const uint8_t* opens_line, uint32_t* indices) {
+  flush();
+  uint32_t* places[kQueue];
+  const auto record = [&](size_t i, size_t index, bool) { *places[i] = static_cast<uint32_t>(index); };
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word.size() > ShortKey::kMaxLength) {
+      indices[i] = static_cast<uint32_t>(add_long(word, opens_line[i], 0));
+      continue;
+    }
+    places[queued_] = &indices[i];
+    put(ShortKey::from_exact(word.data(), word.size(), opens_line[i]), 0);
+    if (queued_ == kQueue) flush_each(record);
+  }
+  flush_each(record);
+}
+
+// The word's index.
+size_t WordTable::add_long(std::string_view word, bool opens_line, uint64_t count) {
   if (slots_.empty() || (size_ + kQueue + 1) * 3 > slots_.size() * 2) grow();
   const uint64_t hash = hash_bytes(word) + opens_line;
   const uint64_t tail = (opens_line ? ShortKey::kFlag : 0) | ShortKey::kLongLength << ShortKey::kLengthShift |
@@ -63,13 +72,15 @@ void WordTable::add_long(std::string_view word, bool opens_line, uint64_t count)
     const uint64_t slot = slots_[at];
     if (slot == 0) break;
     if (slot >> 32 != hash >> 32) continue;
-    Entry& e = entry(static_cast<uint32_t>(slot) - 1);
+    const size_t index = static_cast<uint32_t>(slot) - 1;
+    Entry& e = entry(index);
     if (e.key.words[1] == hash && e.key.words[2] == tail && long_bytes(e.key) == word) {
       e.count = add_counts(e.count, count);
-      return;
+      return index;
     }
   }
   insert({{reinterpret_cast<uint64_t>(keep(word)), hash, tail}}, hash, count);
+  return size_ - 1;
 }
 
 void WordTable::insert(const ShortKey& key, uint64_t hash, uint64_t count) {

@@ -56,18 +56,15 @@ class WordTable {
       add_long(word, opens_line, count);
       return;
     }
-    Queued& q = queue_[queued_];
-    q.key = limit - word.data() >= 24 ? ShortKey::from_readable(word.data(), word.size(), opens_line)
-                                      : ShortKey::from_exact(word.data(), word.size(), opens_line);
-    q.hash = q.key.hash();
-    q.count = count;
-    if (!slots_.empty()) __builtin_prefetch(&slots_[q.hash & mask_]);
-    if (++queued_ == kQueue) flush();
+    put(limit - word.data() >= 24 ? ShortKey::from_readable(word.data(), word.size(), opens_line)
+                                  : ShortKey::from_exact(word.data(), word.size(), opens_line),
+        count);
+    if (queued_ == kQueue) flush();
   }
   void flush();
 
-  // The index of the word, which is added with a count of 1 where it is new.
-  size_t index_of(std::string_view word, bool opens_line);
+  // The index of each word; those that are new are added. Counts are left alone. `opens_line` is a byte a word.
+  void find_indices(const std::vector<std::string_view>& words, const uint8_t* opens_line, uint32_t* indices);
 
   size_t size() const { return size_; }
   uint64_t total() const;
@@ -105,7 +102,15 @@ class WordTable {
   static uint64_t key_hash(const ShortKey& key) {
     return key.length() == ShortKey::kLongLength ? key.words[1] : key.hash();
   }
-  void add_long(std::string_view word, bool opens_line, uint64_t count);
+  void put(const ShortKey& key, uint64_t count) {
+    Queued& q = queue_[queued_++];
+    q = {key, key.hash(), count};
+    if (!slots_.empty()) __builtin_prefetch(&slots_[q.hash & mask_]);
+  }
+  // Empties the queue; `found` gets the place in the queue, the index, and whether it is new.
+  template <class Found>
+  void flush_each(Found&& found);
+  size_t add_long(std::string_view word, bool opens_line, uint64_t count);
   void insert(const ShortKey& key, uint64_t hash, uint64_t count);
   void grow();
   const char* keep(std::string_view word);

@@ -101,5 +101,11 @@ class UnitSet:
     def text_totals(self) -> bytes: ...
 
 def evaluate(
-    encoder: Encoder, units: UnitSet, *, merges: Sequence[int], sizes: Sequence[int], threads: int
+    encoder: Encoder,
+    units: UnitSet,
+    *,
+    merges: Sequence[int],
+    sizes: Sequence[int],
+    frequency_groups: int,
+    threads: int,
 ) -> dict[str, bytes]: ...

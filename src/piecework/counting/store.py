@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -190,17 +190,46 @@ class Counts:
     def _batches(self, table: str, subsets: Sequence[tuple[str, str]], columns: list[str]) -> Iterator[pa.RecordBatch]:
         """Rows of these subsets, a little at a time; row groups without any are not read."""
         import pyarrow as pa
-        from pyarrow import dataset
+        import pyarrow.parquet as pq
 
         path = self.folder / table_file(table)
-        for language, category in subsets:
-            mask = (dataset.field("language") == language) & (dataset.field("category") == category)
-            try:
-                yield from dataset.dataset(path, format="parquet").to_batches(
-                    columns=columns, filter=mask, batch_size=1 << 16, batch_readahead=1, fragment_readahead=1
-                )
-            except (pa.ArrowException, OSError) as error:
-                raise InputError(f"{path}: cannot read: {error}; run piecework count again, with --force") from error
+        wanted = set(subsets)
+        try:
+            with pq.ParquetFile(path) as file:
+                for number in range(file.num_row_groups):
+                    first, last = _ends(file.metadata.row_group(number))
+                    if first == last:
+                        if first in wanted:
+                            yield from file.iter_batches(1 << 16, row_groups=[number], columns=columns)
+                    elif any(first <= subset <= last for subset in wanted):
+                        every = list(dict.fromkeys((*columns, "language", "category")))
+                        for batch in file.iter_batches(1 << 16, row_groups=[number], columns=every):
+                            yield from (part.select(columns) for part in _of_subsets(batch, wanted))
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path}: cannot read: {error}; run piecework count again, with --force") from error
+
+
+def _ends(group: Any) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Bounds of the subsets in a row group, from the statistics of its first two columns: language and category."""
+    languages, categories = (group.column(number).statistics for number in (0, 1))
+    return (languages.min, categories.min), (languages.max, categories.max)
+
+
+def _of_subsets(batch: pa.RecordBatch, wanted: Collection[tuple[str, str]]) -> Iterator[pa.RecordBatch]:
+    """The stretches of rows of these subsets; rows are sorted by subset."""
+    from pyarrow import compute
+
+    start = 0
+    while start < len(batch):
+        subset = batch["language"][start].as_py(), batch["category"][start].as_py()
+        rest = batch.slice(start)
+        same = compute.and_(
+            compute.equal(rest["language"], rest["language"][0]), compute.equal(rest["category"], rest["category"][0])
+        )
+        length = compute.index(same, False).as_py() if not compute.all(same).as_py() else len(rest)
+        if subset in wanted:
+            yield rest.slice(0, length)
+        start += length
 
 
 def _name(subset: tuple[str, str]) -> str:

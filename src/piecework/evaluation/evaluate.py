@@ -105,7 +105,7 @@ class Evaluation:
     def frequency_array(self, tokenizer: str) -> Array:
         """How often each piece is a token: a row for each language, a column for each id; of the text as it is."""
         counted = self._of(tokenizer).get("eval")
-        if counted is None:
+        if counted is None or counted.frequencies is None:
             raise InputError("no frequencies: only metrics of the text without punctuation were asked for")
         return counted.frequencies
 

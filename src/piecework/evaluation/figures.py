@@ -50,8 +50,8 @@ class Counted:
 
     totals: Array
     """[G][32][`TOKEN_TOTALS`]."""
-    frequencies: Array
-    """[G][pieces]."""
+    frequencies: Array | None
+    """[G][pieces], of the text as it is."""
     sizes: Array | None = None
     """[G][32][sizes asked for][`SIZE_TOTALS`]."""
     curve: Array | None = None
@@ -85,7 +85,7 @@ class Passes:
                 figures[metric.name] = [self._left_out(metric, units, group, *of_kind) for group in groups]
             if not counted:
                 counted = {
-                    kind: Counted(totals.sum(axis=1), frequencies.sum(axis=1))
+                    kind: Counted(totals.sum(axis=1), None if frequencies is None else frequencies.sum(axis=1))
                     for kind, (totals, frequencies) in blocks.items()
                 }
         for metric in metrics:
@@ -108,13 +108,14 @@ class Passes:
                     sums = _bucket_sums(totals[:, :, number], SIZE_TOTALS, units.text[metric.units], size)
                     yield metric, size, [_resampled(metric, each) for each in sums]
 
-    def _evaluate(self, units: _core.UnitSet, sizes: Sizes | None) -> dict[str, bytes]:
+    def _evaluate(self, arranged: Arrangement, sizes: Sizes | None) -> dict[str, bytes]:
         try:
             return _core.evaluate(
                 self._tokenizer._encoder,
-                units,
+                arranged.units,
                 merges=sizes.merges if sizes else [],
                 sizes=sizes.wanted_merges if sizes else [],
+                frequency_groups=arranged.frequency_groups,
                 threads=self._threads,
             )
         except _core.CoreModelError as error:
@@ -123,11 +124,11 @@ class Passes:
             ) from error
 
     def _count(self, arranged: Arrangement) -> dict[UnitKind, Counted]:
-        result = self._evaluate(arranged.units, self._sizes)
+        result = self._evaluate(arranged, self._sizes)
         totals = _whole(arranged, result["totals"], BUCKETS, len(TOKEN_TOTALS))
-        frequencies = _whole(arranged, result["frequencies"], self._tokenizer.vocab_size)
+        frequencies = {kind: each.sum(axis=1) for kind, each in arranged.frequencies(result["frequencies"]).items()}
         if self._sizes is None:
-            return {kind: Counted(totals[kind], frequencies[kind]) for kind in totals}
+            return {kind: Counted(totals[kind], frequencies.get(kind)) for kind in totals}
         wanted = len(self._sizes.wanted)
         if not self._sizes.merges:
             # Without merges the core gives no curve; it has one point, the tokenizer as it is.
@@ -137,17 +138,17 @@ class Passes:
         else:
             sizes = _whole(arranged, result["sizes"], BUCKETS, wanted, len(SIZE_TOTALS))
             curves = _whole(arranged, result["curve"], len(self._sizes.merges) + 1, len(SIZE_TOTALS))
-        return {kind: Counted(totals[kind], frequencies[kind], sizes[kind], curves[kind]) for kind in totals}
+        return {kind: Counted(totals[kind], frequencies.get(kind), sizes[kind], curves[kind]) for kind in totals}
 
-    def _count_blocks(self, arranged: Arrangement) -> dict[UnitKind, tuple[Array, Array]]:
+    def _count_blocks(self, arranged: Arrangement) -> dict[UnitKind, tuple[Array, Array | None]]:
         """Totals [G][blocks][32][`TOKEN_TOTALS`] and frequencies [G][blocks][pieces] of each table."""
-        result = self._evaluate(arranged.units, None)
+        result = self._evaluate(arranged, None)
         totals = arranged.split(result["totals"], BUCKETS, len(TOKEN_TOTALS))
-        frequencies = arranged.split(result["frequencies"], self._tokenizer.vocab_size)
-        return {kind: (totals[kind], frequencies[kind]) for kind in totals}
+        frequencies = arranged.frequencies(result["frequencies"])
+        return {kind: (totals[kind], frequencies.get(kind)) for kind in totals}
 
     def _left_out(
-        self, metric: Metric, units: EvaluationUnits, group: int, totals: Array, frequencies: Array
+        self, metric: Metric, units: EvaluationUnits, group: int, totals: Array, frequencies: Array | None
     ) -> Figure:
         """The figure of a metric of what is distinct, with its interval from leaving blocks out."""
         text = units.text[metric.units][group]
@@ -163,6 +164,7 @@ class Passes:
             for name, column in zip(names, values.T, strict=True):
                 add(name, column.sum(), column)
         if "frequencies" in metric.totals:
+            assert frequencies is not None, "a metric that asks for frequencies is of the text as it is"
             add("frequencies", frequencies[group].sum(axis=0), frequencies[group])
         if metric.totals & {"types", "single_types"}:
             types = units.word_types(metric.units, group)

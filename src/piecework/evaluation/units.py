@@ -134,6 +134,17 @@ class Arrangement:
     """Of each table, into how many blocks its groups are divided."""
     groups: int
 
+    @property
+    def frequency_groups(self) -> int:
+        """How many of the core's groups have token frequencies: those of the text as it is, which come first."""
+        return self.groups * self.blocks.get("eval", 0)
+
+    def frequencies(self, data: bytes) -> dict[UnitKind, Array]:
+        """The core's frequencies, [groups][blocks][pieces], if the text as it is is among the tables."""
+        if not self.frequency_groups:
+            return {}
+        return {"eval": np.frombuffer(data, np.int64).reshape(self.groups, self.blocks["eval"], -1)}
+
     def split(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
         """The core's whole numbers by table, each [groups][blocks][...]; none reaches 2**63, so signed ones do."""
         numbers = np.frombuffer(data, np.int64).reshape(self.groups * sum(self.blocks.values()), *shape)
