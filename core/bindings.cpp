@@ -517,5 +517,5 @@ NB_MODULE(_core, m) {
       .def("text_totals", [](UnitSet& units) { return column_bytes(units.text_totals()); });
 
   m.def("evaluate", &evaluate, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"), nb::arg("sizes"),
-        nb::arg("frequency_groups"), nb::arg("threads"));
+        nb::arg("frequency_groups") = UINT32_MAX, nb::arg("threads"));
 }

@@ -106,6 +106,6 @@ def evaluate(
     *,
     merges: Sequence[int],
     sizes: Sequence[int],
-    frequency_groups: int,
+    frequency_groups: int = 4294967295,
     threads: int,
 ) -> dict[str, bytes]: ...

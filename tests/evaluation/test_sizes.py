@@ -27,12 +27,30 @@ def check_all_sizes(tokenizer: pw.Tokenizer, texts: list[str], step: int = 1) ->
             assert curve[0, number].tolist() == [found[name] for name in SIZE_TOTALS], (kind, sizes[number])
 
 
-@settings(max_examples=60)
-@given(st.lists(WORDS, min_size=1, max_size=6), st.sampled_from(RUNS), st.booleans())
-def test_random_texts(texts: list[str], runs: RunOrder | None, prefix: bool) -> None:
+# Text is cut at newlines where no piece reaches across one, and unknown ones do not join their neighbours.
+SYMBOLS = ((), ("\n",), ("\n\n",), ("b\na",))
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(WORDS, min_size=1, max_size=6),
+    st.sampled_from(RUNS),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(SYMBOLS),
+)
+def test_random_texts(
+    texts: list[str], runs: RunOrder | None, prefix: bool, bytes_: bool, symbols: tuple[str, ...]
+) -> None:
     texts = [text.replace("▁", " ") for text in texts] + ["ab abc"]
     recipe = pw.Recipe.gpt_sw3(
-        vocab_size=360, whitespace_runs=runs, add_dummy_prefix=prefix, hard_vocab_limit=False, split_digits=False
+        vocab_size=360,
+        whitespace_runs=runs,
+        add_dummy_prefix=prefix,
+        hard_vocab_limit=False,
+        split_digits=False,
+        byte_fallback=bytes_,
+        user_defined_symbols=symbols,
     )
     check_all_sizes(pw.train(pw.count_words(texts * 2), recipe), texts)
 
