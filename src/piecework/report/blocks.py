@@ -10,7 +10,7 @@ from piecework.evaluation.tables import format_figure
 from piecework.report.charts import Chart
 from piecework.report.scales import format_number, format_share
 
-__all__ = ["Cell", "Figure", "Heading", "Kind", "Note", "Section", "Sheet"]
+__all__ = ["Cell", "Figure", "Heading", "Kind", "Note", "Section", "Sheet", "printable"]
 
 Kind = Literal["text", "number", "plain", "share", "count", "bytes", "pieces", "verdict"]
 
@@ -75,9 +75,18 @@ class Sheet:
         ]
 
 
+def printable(piece: str) -> str:
+    """A piece with what cannot be seen as an escape.
+
+    >>> printable("▁a\\tb\\x07")
+    '▁a\\\\tb\\\\x07'
+    """
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in piece)
+
+
 def _cell(value: Any, kind: Kind) -> Cell:
     if kind == "pieces":
-        return Cell("", "  ".join(value), tuple(value))
+        return Cell("", "", tuple(map(printable, value)))
     raw = "" if value is None else str(value)
     if value is None:
         return Cell("–", raw)

@@ -169,11 +169,12 @@ def inline_colours(drawing: str, theme: Mapping[str, str] = LIGHT) -> Markup:
 def standing_alone(drawing: str, theme: Mapping[str, str] = LIGHT) -> Markup:
     """A drawing for a file: its colours written out, and the page's colour behind it.
 
-    >>> standing_alone('<svg><desc/></desc><path fill="var(--ink)"/></svg>')
-    Markup('<svg><desc/></desc><rect width="100%" height="100%" fill="#ffffff"/><path fill="#1c1e22"/></svg>')
+    >>> standing_alone(Markup('<svg><desc></desc><path fill="var(--ink)"/></svg>'))
+    Markup('<svg><desc></desc><rect width="100%" height="100%" fill="#ffffff"/><path fill="#1c1e22"/></svg>')
     """
     ground = '<rect width="100%" height="100%" fill="var(--paper)"/>'
-    return inline_colours(drawing.replace("</desc>", f"</desc>{ground}", 1), theme)
+    # As plain text, since Markup would escape what it puts in.
+    return inline_colours(str(drawing).replace("</desc>", f"</desc>{ground}", 1), theme)
 
 
 def contrast(first: str, second: str) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from piecework.corpus.languages import CODE
 from piecework.evaluation.examples import Example
-from piecework.report.blocks import Section
+from piecework.report.blocks import Section, printable
 from piecework.report.readings import Readings
 from piecework.terms import MULTILINGUAL
 from piecework.tokenizer.tokenizer import Token
@@ -81,7 +81,7 @@ def _tokens(readings: Readings, row: dict[str, Any]) -> Tokens:
 
 def _spans(example: Example) -> Iterator[Span]:
     for segment in example.segments:
-        named = [f"{number} {piece}" for number, piece in zip(segment.ids, segment.pieces, strict=True)]
+        named = [f"{number} {printable(piece)}" for number, piece in zip(segment.ids, segment.pieces, strict=True)]
         is_bytes = all(piece.startswith("<0x") for piece in segment.pieces)
         # A token without text is a space that the tokenizer has put before the text.
         shown = tuple(_visible(segment.text)) or (("▁", True),)
