@@ -41,7 +41,8 @@ def test_has_a_name_and_stays_within_its_frame(name: str, width: int) -> None:
     assert description is not None
     assert title.text == CHARTS[name].title
     assert description.text
-    assert root.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}"
+    assert root.get("aria-labelledby") == title.get("id")
+    assert root.get("aria-describedby") == description.get("id")
     right, bottom = map(float, (root.get("width", ""), root.get("height", "")))
     assert right == width or name.startswith("heat")
     for each in root.iter(f"{SVG}rect"):

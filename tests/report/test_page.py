@@ -91,7 +91,7 @@ def test_ids_are_unique_and_links_lead_somewhere(page: Element) -> None:
         assert address.startswith("#")
         assert address[1:] in ids
     for drawing in page.all("svg"):
-        assert set(str(drawing.attributes["aria-labelledby"]).split()) <= set(ids)
+        assert {drawing.attributes["aria-labelledby"], drawing.attributes["aria-describedby"]} <= set(ids)
 
 
 def test_names_and_texts_are_data(source: str, page: Element) -> None:

@@ -63,8 +63,7 @@ class Table:
 
     def column(self, name: str) -> list[Any]:
         """The values of a column, from top to bottom."""
-        if name not in self.columns:
-            raise InputError(f'no column "{name}" in this table; it has {", ".join(self.columns)}')
+        self._check_column(name)
         return list(self._arrow.column(name).to_pylist())
 
     def rows(self) -> list[dict[str, Any]]:
@@ -77,9 +76,13 @@ class Table:
 
         chosen = self._arrow
         for name, value in equal.items():
-            self.column(name)
+            self._check_column(name)
             chosen = chosen.filter(compute.equal(chosen.column(name), value))
         return Table(chosen, title=self.title)
+
+    def _check_column(self, name: str) -> None:
+        if name not in self.columns:
+            raise InputError(f'no column "{name}" in this table; it has {", ".join(self.columns)}')
 
     def to_arrow(self) -> pa.Table:
         """As a pyarrow table."""

@@ -38,6 +38,7 @@ class Readings:
         self.looks: dict[str, Look] = language_looks(self.languages)
         self.monolingual = [name for name in results.tokenizers if name in self.languages]
         """The languages that have a tokenizer of their own."""
+        self._of_language: dict[tuple[str, str], Any] = {}
 
     def table(self, name: str) -> Table | None:
         """A table of the study, or nothing if it has none of that name or it is empty."""
@@ -68,17 +69,23 @@ class Readings:
 
     def curve(self, metric: str, language: str = OVERALL) -> tuple[Array, Array]:
         """A metric of the multilingual tokenizer at every size: the sizes, and the values."""
-        table = self.table("sizes")
-        if table is None:
+        return self.columns("sizes", language, "vocab_size", metric)
+
+    def columns(self, name: str, language: str, x: str, y: str) -> tuple[Array, Array]:
+        """Two columns of a table, in the rows of one language; what is missing is not a number."""
+        if (name, language) not in self._of_language:
+            table = self.table(name)
+            self._of_language[name, language] = None if table is None else table.where(language=language).to_arrow()
+        arrow = self._of_language[name, language]
+        if arrow is None:
             return np.zeros(0), np.zeros(0)
-        arrow = table.where(language=language).to_arrow()
-        values = arrow.column(metric).to_numpy(zero_copy_only=False).astype(float)
-        return arrow.column("vocab_size").to_numpy(), values
+        values = arrow.column(y).to_numpy(zero_copy_only=False).astype(float)
+        return arrow.column(x).to_numpy(), values
 
     @cached_property
     def vocab_size(self) -> int:
         """How many pieces the multilingual tokenizer has."""
-        return self.results.tokenizer(MULTILINGUAL).vocab_size
+        return int(self.rows("metrics", tokenizer=MULTILINGUAL)[0]["vocab_size"])
 
     @cached_property
     def marked_sizes(self) -> list[int]:

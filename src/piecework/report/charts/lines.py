@@ -126,25 +126,24 @@ def thin(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
     known = np.flatnonzero(np.isfinite(line.y))
     columns = np.linspace(line.x[known[0]], line.x[known[-1]], max(2, int(abs(x.end - x.start) * POINTS_PER_PIXEL)))
     chosen = known[np.unique(np.searchsorted(line.x[known], columns).clip(0, len(known) - 1))]
-    points = [(x(float(line.x[place])), y(float(line.y[place]))) for place in chosen]
-    return _simplified(points)
+    return _simplified([(x(float(line.x[place])), y(float(line.y[place]))) for place in chosen])
 
 
 def _simplified(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Of a line's points, those that matter (Ramer, Douglas and Peucker)."""
+    x, y = np.array(points).T
     keep = {0, len(points) - 1}
     spans = [(0, len(points) - 1)]
     while spans:
         first, last = spans.pop()
-        (x0, y0), (x1, y1) = points[first], points[last]
-        worst, where = TOLERANCE, -1
-        for place in range(first + 1, last):
-            px, py = points[place]
-            # Straight up and down, as the curves are functions of x.
-            off = abs(py - (y0 + (y1 - y0) * (px - x0) / (x1 - x0)))
-            if off > worst:
-                worst, where = off, place
-        if where > 0:
+        if last - first < 2:
+            continue
+        # How far each point lies straight above or below the line, as the curves are functions of x.
+        slope = (y[last] - y[first]) / (x[last] - x[first])
+        off = np.abs(y[first + 1 : last] - (y[first] + slope * (x[first + 1 : last] - x[first])))
+        worst = int(np.argmax(off))
+        if off[worst] > TOLERANCE:
+            where = first + 1 + worst
             keep.add(where)
             spans += [(first, where), (where, last)]
     return [points[place] for place in sorted(keep)]

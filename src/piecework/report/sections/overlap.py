@@ -102,9 +102,6 @@ def _with_multilingual(readings: Readings) -> list[Figure]:
 
 
 def _curves(readings: Readings) -> list[Figure]:
-    table = readings.table("overlap_sizes")
-    if table is None:
-        return []
     figures = []
     for column, name, axis, what in (
         ("relative_to_other", "overlap-sizes", "Pieces of the monolingual vocabulary that are there", "pieces"),
@@ -112,9 +109,7 @@ def _curves(readings: Readings) -> list[Figure]:
     ):
         lines = []
         for language in readings.monolingual:
-            arrow = table.where(language=language).to_arrow()
-            sizes = arrow.column("vocab_size").to_numpy()
-            values = arrow.column(column).to_numpy(zero_copy_only=False).astype(float)
+            sizes, values = readings.columns("overlap_sizes", language, "vocab_size", column)
             if np.isfinite(values).any():
                 lines.append(Line(readings.name(language), readings.looks[language], sizes, values))
         if not lines or len(lines[0].x) < 2:

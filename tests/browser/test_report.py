@@ -1,0 +1,210 @@
+"""The report in a real browser: it shows all, asks for nothing, fits a phone, prints, and needs no script."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.visits import Visitor
+from piecework.report import write_report
+from report.studies import HOSTILE_NAME, HOSTILE_TEXT, run_study
+
+SIX = ["sv", "en", "no", "da", "is", "code"]
+STUDIES = {
+    "six": (SIX, {"name": HOSTILE_NAME, "texts": {"code": [f"{HOSTILE_TEXT}\n{HOSTILE_TEXT} {n}" for n in range(40)]}}),
+    "one": (["sv"], {}),
+    "twelve": ([f"language {number}" for number in range(11)] + ["a language with a rather long name"], {}),
+    "bare": (["sv", "empty"], {"monolingual": False, "vocab_sizes": []}),
+}
+SECTIONS = ["summary", "corpus", "vocabulary", "languages", "sizes", "examples", "method"]
+
+every = pytest.mark.parametrize("address", list(STUDIES), indirect=True)
+six = pytest.mark.parametrize("address", ["six"], indirect=True)
+
+
+# In each picture: texts that reach out of the frame, and pairs of texts that cover each other.
+CLASHES = """() => [...document.querySelectorAll('figure .chart svg')]
+  .filter(svg => svg.getClientRects().length)
+  .flatMap(svg => {
+    const frame = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
+    const outside = texts.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1
+        || box.top < frame.top - 2 || box.bottom > frame.bottom + 2).map(([text]) => `outside: ${text}`);
+    const covered = texts.flatMap(([first, a], index) => texts.slice(index + 1)
+        .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4)
+        .map(([second]) => `covered: ${first} / ${second}`));
+    return [...outside, ...covered].map(what => `${svg.closest('figure').id}: ${what}`);
+  })"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {"": tmp_path_factory.mktemp("reports")}
+
+
+@pytest.fixture
+def address(pages: dict[str, Path], request: pytest.FixtureRequest) -> str:
+    """The report of a study, which is run when it is first asked for."""
+    name = request.param
+    if name not in pages:
+        languages, settings = STUDIES[name]
+        results = run_study(pages[""] / name, languages, **settings)
+        pages[name] = pages[""] / f"{name}.html"
+        write_report(results, pages[name])
+    return pages[name].as_uri()
+
+
+@every
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_everything_is_there_and_fits(address: str, visit: Visitor, width: int, scheme: str) -> None:
+    visited = visit(address, width=width, color_scheme=scheme)
+    page = visited.page
+    assert visited.requests == [address]
+    sections = page.eval_on_selector_all("main > section", "all => all.map(each => each.id)")
+    assert [name for name in sections if name in SECTIONS] == SECTIONS
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    shown = ".chart.narrow" if width == 390 else ".chart.wide"
+    figures = page.locator("figure").count()
+    assert figures >= 9
+    assert page.locator(f"figure {shown} svg:visible").count() == figures
+    assert page.locator("figure .chart svg:visible").count() == figures
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 22, 26)")
+    assert page.evaluate(CLASHES) == []
+
+
+@every
+def test_without_scripts(address: str, visit: Visitor) -> None:
+    page = visit(address, java_script_enabled=False).page
+    assert page.locator("button").count() == 0
+    assert page.locator("figure .chart.wide svg").first.is_visible()
+    details = page.locator("figure details").first
+    details.locator("summary").click()
+    assert details.locator("table").is_visible()
+    page.locator("nav a", has_text="Method").click()
+    assert page.locator("#method h2").is_visible()
+
+
+@every
+def test_prints_to_a_sensible_number_of_pages(address: str, visit: Visitor) -> None:
+    page = visit(address, color_scheme="dark").page
+    printed = page.pdf(prefer_css_page_size=True)
+    count = len(re.findall(rb"/Type\s*/Page\b", printed))
+    assert 4 <= count <= 20
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("details:visible, nav:visible, .tools:visible, .theme:visible").count() == 0
+    # A4 less its margins, at 96 pixels an inch: what is wider would be cut off.
+    page.set_viewport_size({"width": 672, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 672
+
+
+@six
+def test_data_stays_data(address: str, visit: Visitor) -> None:
+    page = visit(address).page
+    said: list[str] = []
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.reload()
+    assert page.inner_text("h1") == HOSTILE_NAME
+    assert HOSTILE_NAME in page.title()
+    assert page.locator("img").count() == 0
+    assert "</script><script>alert(1)</script>" in page.inner_text("#examples")
+    assert said == []
+
+
+@six
+def test_sorting(address: str, visit: Visitor) -> None:
+    page = visit(address).page
+    table = page.locator("#all-metrics table")
+
+    def column(number: int) -> list[str]:
+        return table.locator(f"tbody tr > :nth-child({number})").all_inner_texts()
+
+    heading = table.locator("thead th").nth(1)
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    values = [float(value) for value in column(2)]
+    assert values == sorted(values, reverse=True)
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert [float(value) for value in column(2)] == sorted(values)
+    table.locator("thead th button").first.click()
+    assert column(1) == sorted(column(1), key=str.lower)
+    assert heading.get_attribute("aria-sort") is None
+
+
+@six
+def test_copying_the_data(address: str, visit: Visitor) -> None:
+    page = visit(address, permissions=["clipboard-read", "clipboard-write"]).page
+    page.locator("#fertility").get_by_role("button", name="Copy CSV").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert lines[0] == "language,value,95 % interval from,to"
+    assert len(lines) == 8
+    name, value, low, high = lines[1].split(",")
+    assert float(low) < float(value) < float(high)
+    assert len(value) > 8, "figures are copied in full"
+    shown = page.locator("#fertility tbody tr").first.locator("td").first
+    assert shown.get_attribute("data-value") == value
+    assert name
+
+
+@six
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_saving_a_chart(address: str, visit: Visitor, scheme: str, tmp_path: Path) -> None:
+    page = visit(address, color_scheme=scheme).page
+    with page.expect_download() as download:
+        page.locator("#sizes-fertility").get_by_role("button", name="Save SVG").click()
+    assert download.value.suggested_filename == "sizes-fertility.svg"
+    download.value.save_as(tmp_path / "chart.svg")
+    text = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    assert "var(" not in text
+    root = ElementTree.fromstring(text)
+    ground = root.find("{http://www.w3.org/2000/svg}rect")
+    assert ground is not None
+    assert ground.get("fill") == ("#ffffff" if scheme == "light" else "#14161a")
+
+
+@six
+def test_choosing_light_or_dark(address: str, visit: Visitor) -> None:
+    page = visit(address, color_scheme="light").page
+
+    def ground() -> str:
+        return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    page.get_by_role("button", name="Dark colours").click()
+    assert ground() == "rgb(20, 22, 26)"
+    page.reload()
+    assert ground() == "rgb(20, 22, 26)"
+    page.get_by_role("button", name="Light colours").click()
+    assert ground() == "rgb(255, 255, 255)"
+
+
+@six
+def test_by_keyboard(address: str, visit: Visitor) -> None:
+    page = visit(address).page
+    page.keyboard.press("Tab")
+    assert _focused(page) == "To the content"
+    page.keyboard.press("Tab")
+    assert _focused(page) == "Summary"
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+
+
+@six
+def test_names_for_screen_readers(address: str, visit: Visitor) -> None:
+    page = visit(address).page
+    pictures = page.get_by_role("img")
+    assert pictures.count() == page.locator("figure").count()
+    for number in range(pictures.count()):
+        title = page.locator("figure h3").nth(number).inner_text().replace("\u00a0", " ")
+        assert page.get_by_role("img", name=title, exact=True).count() >= 1
+    for name in ("Contents", "Summary", "The vocabulary size"):
+        assert page.get_by_label(name).count() >= 1
+
+
+def _focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.textContent"))
