@@ -55,6 +55,11 @@ def command(
       piecework run study.toml --latex --json | jq -r '.findings[].sentence'
     """
     study, folder = _study(study_file, demo=demo, out=out)
+    if study.recipe.vocab_size % 128:
+        terminal.warn(
+            f"vocab_size = {study.recipe.vocab_size:,} is not divisible by 128, which costs a language model speed; "
+            f"the next that is: {-(-study.recipe.vocab_size // 128) * 128:,}"
+        )
     started = time.monotonic()
     try:
         results, did = _run(terminal, study, folder, threads=threads, memory=memory, force=force, latex=latex)
@@ -70,7 +75,8 @@ def command(
         terminal.detail(f"peak memory {format_bytes(results.run['peak_memory_bytes'])}")
     else:
         terminal.say(f"{folder}: nothing has changed since the last run (--force does all again)")
-    _show(results, as_json=as_json)
+    if as_json or not terminal.quiet:
+        _show(results, as_json=as_json)
     terminal.suggest("report", folder, "--open")
 
 

@@ -14,6 +14,7 @@ from piecework.evaluation.figures import SIZE_TOTALS, TEXT_TOTALS, TOKEN_TOTALS,
 from piecework.evaluation.metrics import SUMS, Array, Metric, UnitKind, find_metrics
 from piecework.evaluation.tables import Table, html_table
 from piecework.evaluation.units import EvaluationUnits, GroupBy, UnitSource
+from piecework.terms import OVERALL
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Evaluation", "Tokenizers", "evaluate", "named_tokenizers"]
@@ -37,6 +38,7 @@ class Evaluation:
         self.by = by
         self.groups = units.groups
         """The languages, or the subsets."""
+        self._all_groups = [*units.groups, *([OVERALL] if units.overall else [])]
         self._text = units.text
         self._counted: dict[str, dict[UnitKind, Counted]] = {}
         self._sizes: dict[str, Sizes] = {}
@@ -56,13 +58,13 @@ class Evaluation:
     @property
     def without_text(self) -> list[str]:
         """The languages that have no text to evaluate on, and so no figures."""
-        characters = sum(text[:, :, 1].sum(axis=1) for text in self._text.values())
+        characters = sum(text[: len(self.groups), :, 1].sum(axis=1) for text in self._text.values())
         return [group for group, count in zip(self.groups, characters, strict=True) if not count]
 
     @property
     def without_intervals(self) -> list[str]:
         """The languages whose documents are too few for intervals."""
-        text = next(iter(self._text.values()))
+        text = next(iter(self._text.values()))[: len(self.groups)]
         occupied = np.count_nonzero(text[:, :, 1], axis=1)
         return [
             group for group, count in zip(self.groups, occupied, strict=True) if 0 < count < intervals.FEWEST_BUCKETS
@@ -107,13 +109,14 @@ class Evaluation:
         counted = self._of(tokenizer).get("eval")
         if counted is None or counted.frequencies is None:
             raise InputError("no frequencies: only metrics of the text without punctuation were asked for")
-        return counted.frequencies
+        return counted.frequencies[: len(self.groups)]
 
     def bucket_totals(self, tokenizer: str, units: UnitKind = "eval") -> dict[str, Array]:
         """What the metrics are made of, by name: a row for each language, a column for each of the 32 buckets."""
-        counted = self._of(tokenizer)[units]
-        totals = dict(zip(TOKEN_TOTALS, np.moveaxis(counted.totals, 2, 0), strict=True))
-        return totals | dict(zip(TEXT_TOTALS, np.moveaxis(self._text[units], 2, 0), strict=True))
+        counted = self._of(tokenizer)[units].totals[: len(self.groups)]
+        text = self._text[units][: len(self.groups)]
+        totals = dict(zip(TOKEN_TOTALS, np.moveaxis(counted, 2, 0), strict=True))
+        return totals | dict(zip(TEXT_TOTALS, np.moveaxis(text, 2, 0), strict=True))
 
     def totals(self, tokenizer: str, units: UnitKind = "eval") -> Table:
         """What the metrics are made of, in whole numbers: a row for each language."""
@@ -143,7 +146,7 @@ class Evaluation:
             self._sizes[name] = sizes
             for metric, size, found in passes.size_figures(counted, units, self.metric_list):
                 by_size[metric.name, size] = found
-        for number, group in enumerate(self.groups):
+        for number, group in enumerate(self._all_groups):
             for metric in self.metric_list:
                 figure = figures[metric.name][number]
                 self._rows.append(_row(name, vocab_size, group, metric, figure))
@@ -168,9 +171,9 @@ class Evaluation:
         return chosen
 
     def _group(self, group: str) -> int:
-        if group not in self.groups:
-            raise InputError(f'no {self.by} "{group}" was evaluated; there is {", ".join(self.groups)}')
-        return self.groups.index(group)
+        if group not in self._all_groups:
+            raise InputError(f'no {self.by} "{group}" was evaluated; there is {", ".join(self._all_groups)}')
+        return self._all_groups.index(group)
 
     def _of(self, tokenizer: str) -> dict[UnitKind, Counted]:
         if tokenizer not in self._counted:
@@ -187,13 +190,15 @@ def evaluate(
     metrics: Iterable[str | Metric] | None = None,
     sizes: Sequence[int] | Mapping[str, Sequence[int]] = (),
     curves: bool = False,
+    overall: bool = False,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Figures of each tokenizer on each language of the counts, with 95 % intervals.
 
     With `sizes` there are figures for these vocabulary sizes too, of all tokenizers or by name; and with them, or with
-    `curves`, for every size. `progress(done, wanted)` is called with the number of tokenizers.
+    `curves`, for every size. With `overall` they are also of all languages together, as a language of that name: each
+    document counts as it was sampled. `progress(done, wanted)` is called with the number of tokenizers.
 
     >>> import piecework as pw
     >>> text = ["en rask räv hoppar över en lat hund"] * 9
@@ -212,7 +217,7 @@ def evaluate(
     if threads < 1:
         raise InputError(f"threads must be 1 or more, not {threads}")
     plans = {name: _plan(name, tokenizer, sizes, curves) for name, tokenizer in named.items()}
-    units = _units(counts, chosen, languages, by)
+    units = _units(counts, chosen, languages, by, overall=overall)
 
     evaluation = Evaluation(named, chosen, units, by)
     for number, (name, tokenizer) in enumerate(named.items(), 1):
@@ -250,7 +255,7 @@ def _plan(
 
 
 def _units(
-    counts: UnitSource, metrics: Sequence[Metric], languages: Sequence[str] | None, by: GroupBy
+    counts: UnitSource, metrics: Sequence[Metric], languages: Sequence[str] | None, by: GroupBy, *, overall: bool
 ) -> EvaluationUnits:
     if languages is None:
         wanted = list(counts.languages)
@@ -262,7 +267,7 @@ def _units(
             )
     kinds = sorted({metric.units for metric in metrics})
     in_blocks = {metric.units for metric in metrics if not metric.adds_up}
-    units = EvaluationUnits(counts, kinds, wanted, by=by, in_blocks=in_blocks)
+    units = EvaluationUnits(counts, kinds, wanted, by=by, in_blocks=in_blocks, overall=overall)
     if not any(text[:, :, TEXT_TOTALS.index("characters")].any() for text in units.text.values()):
         raise InputError(
             f"there is no evaluation text in {', '.join(wanted) or 'these counts'}; raise the evaluation fraction"

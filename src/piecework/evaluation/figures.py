@@ -80,7 +80,7 @@ class Passes:
         if not_additive:
             blocks = self._count_blocks(units.in_blocks)
             for metric in not_additive:
-                groups = range(len(units.groups))
+                groups = range(len(units.groups) + units.overall)
                 of_kind = blocks[metric.units]
                 figures[metric.name] = [self._left_out(metric, units, group, *of_kind) for group in groups]
             if not counted:

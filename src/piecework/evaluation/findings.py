@@ -37,14 +37,19 @@ def check_findings(evaluation: Evaluation, *, multilingual: str = "multilingual"
     return Table.of(["finding", "case", "holds", "figures"], rows, title="The paper's findings on this text")
 
 
-def _fertility(evaluation: Evaluation) -> dict[str, dict[str, float]]:
-    """By language, then by tokenizer; languages without text are left out."""
-    rows = evaluation.matrix("fertility").rows()
-    return {row.pop(evaluation.by): row for row in rows if all(value is not None for value in row.values())}
+def _fertility(evaluation: Evaluation, multilingual: str = "") -> dict[str, dict[str, float]]:
+    """By language that has text, then by tokenizer: the monolingual ones, and the multilingual one if it is named."""
+    found = {}
+    for row in evaluation.matrix("fertility").rows():
+        language = row.pop(evaluation.by)
+        values = {name: value for name, value in row.items() if name == multilingual or name in evaluation.groups}
+        if all(value is not None for value in row.values()):
+            found[language] = values
+    return found
 
 
 def _own_best(evaluation: Evaluation, multilingual: str) -> Iterator[Check]:
-    for language, values in _fertility(evaluation).items():
+    for language, values in _fertility(evaluation, multilingual).items():
         if language not in values or multilingual not in values:
             continue
         order = sorted(values, key=lambda name: values[name])

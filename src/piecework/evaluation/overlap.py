@@ -17,11 +17,10 @@ from piecework.evaluation.curves import Sizes
 from piecework.evaluation.evaluate import Evaluation, Tokenizers, named_tokenizers
 from piecework.evaluation.metrics import Array, divide
 from piecework.evaluation.tables import Table
+from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["OverlapCurve", "overlap_curve", "vocabulary_overlap"]
-
-_LEARNT = ("regular", "character")
 
 
 def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None = None) -> Table:
@@ -160,7 +159,11 @@ def _at_equal_size(sizes: Sizes, texts: list[str], characters: set[str], other: 
 
 def _learnt(tokenizer: Tokenizer) -> dict[str, int]:
     """The pieces that training learns, with their ids."""
-    return {piece.text: piece.id for piece in tokenizer.pieces if piece.group in _LEARNT}
+    return {
+        piece.text: piece.id
+        for piece in tokenizer.pieces
+        if piece.type == "normal" and (len(piece.text) == 1 or piece.text.strip(SPACE))
+    }
 
 
 def _use(name: str, evaluation: Evaluation) -> Array:

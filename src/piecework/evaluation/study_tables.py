@@ -14,7 +14,6 @@ from piecework.evaluation.examples import examples
 from piecework.evaluation.findings import check_findings
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.overlap import overlap_curve, vocabulary_overlap
-from piecework.evaluation.pooled import PooledUnits
 from piecework.evaluation.summary import summarise
 from piecework.evaluation.tables import Table
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
@@ -66,37 +65,38 @@ def study_tables(
 ) -> dict[str, Table]:
     """Every table by name. `tokenizers` has `multilingual`, its smaller sizes, and those called after a language.
 
-    `progress(done, wanted)` is called with steps: each tokenizer on the languages, on all text, and what follows.
+    `progress(done, wanted)` is called with steps: each tokenizer, and what follows.
     """
-    steps = _Steps(2 * len(tokenizers) + 3, progress)
+    steps = _Steps(len(tokenizers) + 3, progress)
     compared = {name: each for name, each in tokenizers.items() if name == MULTILINGUAL or name in counts.languages}
-    smaller = {name: each for name, each in tokenizers.items() if name not in compared}
-    sizes = {MULTILINGUAL: sorted({each.vocab_size for each in (*smaller.values(), tokenizers[MULTILINGUAL])})}
-
-    main = evaluate(compared, counts, sizes=sizes, threads=threads, progress=steps.within())
-    overall = evaluate(tokenizers, PooledUnits(counts), sizes=sizes, threads=threads, progress=steps.within())
-    parts = [main.metrics, overall.metrics]
-    if smaller:
-        parts.append(evaluate(smaller, counts, threads=threads, progress=steps.within()).metrics)
-    overlap = vocabulary_overlap(compared, evaluation=main)
+    sizes = sorted({each.vocab_size for name, each in tokenizers.items() if name not in counts.languages})
+    evaluation = evaluate(
+        tokenizers,
+        counts,
+        sizes={MULTILINGUAL: sizes},
+        overall=True,
+        threads=threads,
+        progress=lambda _done, _wanted: steps.done(),
+    )
+    overlap = vocabulary_overlap(compared, evaluation=evaluation)
     steps.done()
     tables = {
-        "metrics": _by_tokenizer(parts, list(tokenizers)),
-        "sizes": _sizes(main, overall),
+        "metrics": evaluation.metrics,
+        "sizes": _sizes(evaluation),
         "overlap": overlap,
-        "overlap_sizes": _overlap_sizes(compared, main),
+        "overlap_sizes": _overlap_sizes(compared, evaluation),
     }
     steps.done()
     tables |= {
         "lengths": _of_each(tokenizers, lengths_table),
         "vocabulary": _of_each(tokenizers, groups_table),
-        "use": use_table(main, main.frequency_array(MULTILINGUAL)),
-        "pieces": _pieces(tokenizers[MULTILINGUAL], main),
+        "use": use_table(evaluation, evaluation.frequency_array(MULTILINGUAL)),
+        "pieces": _pieces(tokenizers[MULTILINGUAL], evaluation),
         "corpus": _corpus(counts),
         "skipped": _skipped(counts),
         "examples": _examples(compared, passages),
-        "findings": check_findings(main),
-        "summary": summarise(main, overlap, overall.curve(MULTILINGUAL, OVERALL, "fertility")),
+        "findings": check_findings(evaluation),
+        "summary": summarise(evaluation, overlap, evaluation.curve(MULTILINGUAL, OVERALL, "fertility")),
     }
     steps.done()
     return {name: Table(tables[name].to_arrow(), title=title) for name, title in TITLES.items()}
@@ -113,19 +113,6 @@ class _Steps:
         if self._progress is not None:
             self._progress(self._done, self._wanted)
 
-    def within(self) -> Callable[[int, int], None]:
-        return lambda _done, _wanted: self.done()
-
-
-def _by_tokenizer(parts: Sequence[Table], names: list[str]) -> Table:
-    """The rows of several tables, those of each tokenizer together, its languages before all text."""
-    import pyarrow as pa
-
-    together = pa.concat_tables([part.to_arrow() for part in parts])
-    places = {name: number for number, name in enumerate(names)}
-    of_row = [places[str(name)] for name in together.column("tokenizer").to_pylist()]
-    return Table(together.take(np.argsort(of_row, kind="stable")))
-
 
 def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer], Table]) -> Table:
     """A table of each tokenizer, with its name and size before the other columns."""
@@ -139,21 +126,17 @@ def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer]
     return Table(pa.concat_tables(parts))
 
 
-def _sizes(main: Evaluation, overall: Evaluation) -> Table:
+def _sizes(evaluation: Evaluation) -> Table:
     """The multilingual tokenizer at every size: a row for each language and size, a column for each metric."""
     import pyarrow as pa
 
-    metrics = [metric for metric in main.metric_list if metric.has_curve]
+    metrics = [metric for metric in evaluation.metric_list if metric.has_curve]
     parts = []
-    for evaluation in (main, overall):
-        for language in evaluation.groups:
-            curves = {metric.name: evaluation.curve(MULTILINGUAL, language, metric) for metric in metrics}
-            sizes = next(iter(curves.values())).vocab_sizes
-            columns: dict[str, Any] = {
-                "language": pa.repeat(pa.scalar(language), len(sizes)),
-                "vocab_size": pa.array(sizes),
-            }
-            parts.append(pa.table(columns | {name: _figures(curve.values) for name, curve in curves.items()}))
+    for language in (*evaluation.groups, OVERALL):
+        curves = {metric.name: evaluation.curve(MULTILINGUAL, language, metric) for metric in metrics}
+        sizes = next(iter(curves.values())).vocab_sizes
+        columns: dict[str, Any] = {"language": pa.repeat(pa.scalar(language), len(sizes)), "vocab_size": sizes}
+        parts.append(pa.table(columns | {name: _figures(curve.values) for name, curve in curves.items()}))
     return Table(pa.concat_tables(parts))
 
 

@@ -183,7 +183,8 @@ def _bytes(evaluation: Evaluation) -> Iterator[Sentence]:
 
 def _values(evaluation: Evaluation, metric: str, tokenizer: str) -> dict[str, float]:
     rows = evaluation.metrics.where(metric=metric, tokenizer=tokenizer).rows()
-    return {row[evaluation.by]: row["value"] for row in rows if row["value"] is not None}
+    values = {row[evaluation.by]: row["value"] for row in rows if row["value"] is not None}
+    return {language: values[language] for language in evaluation.groups if language in values}
 
 
 def _buckets(evaluation: Evaluation, tokenizer: str, language: str) -> Array:

@@ -133,6 +133,8 @@ class Arrangement:
     blocks: Mapping[UnitKind, int]
     """Of each table, into how many blocks its groups are divided."""
     groups: int
+    overall: bool
+    """Whether the sum over all groups follows as one more."""
 
     @property
     def frequency_groups(self) -> int:
@@ -152,6 +154,8 @@ class Arrangement:
         for kind, blocks in self.blocks.items():
             stop = start + self.groups * blocks
             found[kind] = numbers[start:stop].reshape(self.groups, blocks, *shape)
+            if self.overall:
+                found[kind] = np.concatenate([found[kind], found[kind].sum(axis=0, keepdims=True)])
             start = stop
         return found
 
@@ -176,14 +180,16 @@ class EvaluationUnits:
         *,
         by: GroupBy = "language",
         in_blocks: Collection[UnitKind] = (),
+        overall: bool = False,
     ) -> None:
-        """`in_blocks` are the tables of which what is distinct is asked for."""
+        """`in_blocks` are the tables of which what is distinct is asked for; `overall` adds a group that is all."""
         tables = {
             kind: _checked(counts.evaluation(list(languages), plain=kind == "eval_plain"), counts) for kind in kinds
         }
         names = {kind: _group_names(table, by) for kind, table in tables.items()}
         found = sorted({str(name) for each in names.values() for name in each.unique().to_pylist()})
         self.groups: list[str] = list(languages) if by == "language" else found
+        self.overall = overall
         self._tables = tables
         self._stretches = {
             kind: _stretches(names[kind], table.column("bucket"), self.groups) for kind, table in tables.items()
@@ -209,7 +215,7 @@ class EvaluationUnits:
         return {kind: np.asarray(each.sum(axis=1)) for kind, each in totals.items()}
 
     def word_types(self, kind: UnitKind, group: int) -> WordTypes:
-        """The distinct words of a group, each with one space before it."""
+        """The distinct words of a group, each with one space before it; the group after the last is all of them."""
         if (kind, group) not in self._types:
             self._types[kind, group] = self._find_types(kind, group)
         return self._types[kind, group]
@@ -227,7 +233,7 @@ class EvaluationUnits:
                     opens = batch["opens"].cast(pa.uint8())
                     units.add_columns(group, batch["bucket"], opens, batch["unit"], batch["count"])
             start += len(self.groups) * blocks[kind]
-        return Arrangement(units, blocks, len(self.groups))
+        return Arrangement(units, blocks, len(self.groups), self.overall)
 
     def _find_types(self, kind: UnitKind, group: int) -> WordTypes:
         import pyarrow as pa
@@ -236,7 +242,7 @@ class EvaluationUnits:
         parts: list[Any] = []
         blocks = []
         for stretch in self._stretches[kind]:
-            if stretch.group != group:
+            if group not in (stretch.group, len(self.groups)):
                 continue
             rows = self._tables[kind].slice(stretch.start, stretch.length)
             units = rows.column("unit").filter(compute.invert(rows.column("opens")))

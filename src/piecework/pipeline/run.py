@@ -141,8 +141,8 @@ class _Run:
 
     def run(self) -> None:
         if self.force:
-            self.state.run.pop("stages", None)
-        if not self.state.run:
+            self.state.forget()
+        if self.force or not self.state.run:
             # The first file: from now on the folder is this study's.
             self.state.write({"study": self.study.name, "complete": False})
         counted = self._count()
@@ -180,6 +180,9 @@ class _Run:
                     f"no document was sampled to {side} on, of {sum(row['read_documents'] for row in rows):,}; "
                     f"raise {setting} in [sampling]"
                 )
+        for language in counted.counts.languages:
+            if not any(row["eval_documents"] for row in rows if row["language"] == language):
+                self.warn(f'the language "{language}" has no text to evaluate on: no figures')
         if not self.state.is_done("counts", counted.key):
             # The counts have a record of their own, and may be too large to be hashed.
             with self.state.doing("counts", counted.key, spent_s=time.monotonic() - started):
@@ -189,9 +192,10 @@ class _Run:
     def _passages(self, counted: StudyCounts) -> None:
         path = self.state.folder / PASSAGES_FILE
         key = key_of("passages", counted.key)
-        if counted.plan is not None and not self.state.is_done("passages", key):
+        if not self.state.is_done("passages", key):
             with self.state.doing("passages", key) as outputs:
-                save_passages(path, find_passages(counted.plan))
+                # Without its corpus a study has the passages that it had, or none.
+                save_passages(path, [] if counted.plan is None else find_passages(counted.plan))
                 outputs.append(path)
 
     def _write_study(self, counted: StudyCounts) -> None:
@@ -224,9 +228,8 @@ class _Run:
                 outputs += _write_table(table, folder / name)
 
     def _results(self, counts: Counts, tokenizers: Sequence[str]) -> StudyResults:
-        """What there is to present, with what run.json will say of it."""
+        """What there is to present, with what run.json will say of it; but no times, so that files are the same."""
         description = counts.description
-        done = self.state.stages.values()
         content: dict[str, Any] = {
             "study": self.study.name,
             "seed": self.study.seed,
@@ -234,8 +237,6 @@ class _Run:
             "tokenizers": list(tokenizers),
             "settings": self.study.model_dump(mode="json"),
             "versions": _versions(),
-            "elapsed_s": round(sum(stage["elapsed_s"] for stage in done), 3),
-            "peak_memory_bytes": max(stage["peak_memory_bytes"] for stage in done),
             "skipped": description["skipped"],
             "inputs": {"key": description["counting_key"], "files": description["files"]},
         }
@@ -261,7 +262,13 @@ class _Run:
 
     def _finish(self, results: StudyResults) -> None:
         """Record the run, unless all of it is recorded already."""
-        content = {**results.run, "complete": True}
+        done = self.state.stages.values()
+        content = {
+            **results.run,
+            "complete": True,
+            "elapsed_s": round(sum(stage["elapsed_s"] for stage in done), 3),
+            "peak_memory_bytes": max(stage["peak_memory_bytes"] for stage in done),
+        }
         if any(self.state.run.get(name) != value for name, value in content.items()):
             self.state.write(content)
 

@@ -28,14 +28,17 @@ class State:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.run: dict[str, Any] = read_run(folder) or {}
-        self.did: list[str] = []
-        """The stages that this run had to do."""
 
     @property
     def stages(self) -> dict[str, Any]:
         """By name: key, outputs, seconds and memory."""
         stages: dict[str, Any] = self.run.setdefault("stages", {})
         return stages
+
+    def forget(self) -> None:
+        """Have every stage done again; what it made is still known, and removed if it is not made again."""
+        for stage in self.stages.values():
+            stage["key"] = ""
 
     def is_done(self, stage: str, key: str) -> bool:
         """Whether there is nothing to do."""
@@ -52,8 +55,11 @@ class State:
 
         `spent_s` is how long was worked on it before.
         """
-        # From here on the results as a whole are not what the settings say, until the last stage is done.
-        self.stages.pop(stage, None)
+        # From here on the results as a whole are not what the settings say, until the last stage is done. What the
+        # stage made before is remembered, since not all of it may be made again.
+        before = self.stages.get(stage, {}).get("outputs", {})
+        if stage in self.stages:
+            self.stages[stage]["key"] = ""
         self.write({"complete": False})
         started = time.monotonic()
         outputs: list[Path] = []
@@ -64,7 +70,7 @@ class State:
             "peak_memory_bytes": peak_memory_bytes(),
             "outputs": {path.relative_to(self.folder).as_posix(): _hash_of(path) for path in sorted(outputs)},
         }
-        self.did.append(stage)
+        self._remove(before.keys() - self.outputs(self.stages).keys())
         self.write({})
 
     def outputs(self, stages: Iterable[str]) -> dict[str, str]:
@@ -75,13 +81,17 @@ class State:
         """Remove what other stages made: sizes and languages that the study has no more."""
         for stage in sorted(self.stages.keys() - set(stages)):
             kept = self.outputs(each for each in self.stages if each != stage)
-            for name in self.stages[stage]["outputs"].keys() - kept.keys():
-                path = self.folder / name
-                path.unlink(missing_ok=True)
-                if path.parent != self.folder and path.parent.is_dir() and not any(path.parent.iterdir()):
-                    path.parent.rmdir()
+            self._remove(self.stages[stage]["outputs"].keys() - kept.keys())
             del self.stages[stage]
             self.write({"complete": False})
+
+    def _remove(self, names: Iterable[str]) -> None:
+        """Files that are made no more, and folders that are empty without them."""
+        for name in names:
+            path = self.folder / name
+            path.unlink(missing_ok=True)
+            if path.parent != self.folder and path.parent.is_dir() and not any(path.parent.iterdir()):
+                path.parent.rmdir()
 
     def write(self, changes: Mapping[str, Any]) -> None:
         """Write run.json with these changes."""
