@@ -107,3 +107,29 @@ def test_smaller_sizes() -> None:
     assert curve.vocab_sizes.tolist() == list(range(TOKENIZER.vocab_size - 6, TOKENIZER.vocab_size + 1))
     assert curve.gains(2).tolist() == pytest.approx([1, 2 / 3, 2 / 3, 2 / 3, 1 / 3])
     assert evaluation.curve("t", "x", "continued_words").numerators.tolist() == [3, 3, 3, 2, 2, 1, 1]
+
+
+def test_overall_is_the_text_of_all_languages() -> None:
+    texts = {
+        "sv": [f"en katt ser {number} hundar, och hundarna ser den" for number in range(60)],
+        "da": [f"en kat ser {number} hunde, og hundene ser den" for number in range(60)],
+    }
+    tokenizers = {
+        name: pw.train(pw.count_words(each), pw.Recipe(vocab_size=40, hard_vocab_limit=False))
+        for name, each in texts.items()
+    }
+    found = pw.evaluate(tokenizers, pw.count_units(texts), sizes={"sv": [35]}, overall=True)
+    together = pw.evaluate(
+        tokenizers, pw.count_units({"overall": [text for each in texts.values() for text in each]}), sizes={"sv": [35]}
+    )
+    assert found.groups == ["da", "sv"]
+    assert found.metrics.where(language="overall").rows() == together.metrics.rows()
+    assert found.sizes.where(language="overall").rows() == together.sizes.rows()
+    for metric in ("fertility", "split_words"):
+        curves = [each.curve("sv", "overall", metric).values.tolist() for each in (found, together)]
+        assert curves[0] == curves[1]
+    # What is asked for by language is as without it.
+    alone = pw.evaluate(tokenizers, pw.count_units(texts))
+    assert found.matrix("fertility").rows() == alone.matrix("fertility").rows()
+    assert found.frequency_array("sv").tolist() == alone.frequency_array("sv").tolist()
+    assert found.totals("da").rows() == alone.totals("da").rows()

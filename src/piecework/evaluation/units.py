@@ -145,7 +145,7 @@ class Arrangement:
         """The core's frequencies, [groups][blocks][pieces], if the text as it is is among the tables."""
         if not self.frequency_groups:
             return {}
-        return {"eval": np.frombuffer(data, np.int64).reshape(self.groups, self.blocks["eval"], -1)}
+        return {"eval": self._with_all(np.frombuffer(data, np.int64).reshape(self.groups, self.blocks["eval"], -1))}
 
     def split(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
         """The core's whole numbers by table, each [groups][blocks][...]; none reaches 2**63, so signed ones do."""
@@ -153,11 +153,12 @@ class Arrangement:
         found, start = {}, 0
         for kind, blocks in self.blocks.items():
             stop = start + self.groups * blocks
-            found[kind] = numbers[start:stop].reshape(self.groups, blocks, *shape)
-            if self.overall:
-                found[kind] = np.concatenate([found[kind], found[kind].sum(axis=0, keepdims=True)])
+            found[kind] = self._with_all(numbers[start:stop].reshape(self.groups, blocks, *shape))
             start = stop
         return found
+
+    def _with_all(self, numbers: Array) -> Array:
+        return np.concatenate([numbers, numbers.sum(axis=0, keepdims=True)]) if self.overall else numbers
 
 
 class EvaluationUnits:
