@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         StudyError,
         VocabularyTooLargeError,
     )
+    from piecework.evaluation.compare import Comparison, compare
     from piecework.evaluation.evaluate import Evaluation, evaluate
     from piecework.evaluation.examples import Example, examples
     from piecework.evaluation.metrics import Metric, metric
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from piecework.study import Study
     from piecework.tokenizer.edit import Edited, edit
     from piecework.tokenizer.export import Export, export
+    from piecework.tokenizer.outside import OutsideTokenizer, load_outside
     from piecework.tokenizer.pieces import Piece, VocabularyGroup
     from piecework.tokenizer.tokenizer import Token, Tokenizer
     from piecework.tokenizer.verify import Verification, verify
@@ -48,6 +50,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Names are imported when they are first used, so that a command starts quickly.
 _HOMES = {
+    "Comparison": "evaluation.compare",
     "Counts": "counting.store",
     "Edited": "tokenizer.edit",
     "Evaluation": "evaluation.evaluate",
@@ -56,6 +59,7 @@ _HOMES = {
     "InputError": "errors",
     "Metric": "evaluation.metrics",
     "ModelError": "errors",
+    "OutsideTokenizer": "tokenizer.outside",
     "Piece": "tokenizer.pieces",
     "PieceworkError": "errors",
     "Recipe": "recipe",
@@ -71,6 +75,7 @@ _HOMES = {
     "VocabularyTooLargeError": "errors",
     "WordCounts": "counting.words",
     "analyse_vocabulary": "evaluation.vocabulary",
+    "compare": "evaluation.compare",
     "count": "counting.local",
     "count_units": "evaluation.units",
     "count_words": "counting.words",
@@ -79,6 +84,7 @@ _HOMES = {
     "evaluate_parallel": "evaluation.parallel",
     "examples": "evaluation.examples",
     "export": "tokenizer.export",
+    "load_outside": "tokenizer.outside",
     "metric": "evaluation.metrics",
     "run": "pipeline.run",
     "train": "training.trainer",
@@ -88,6 +94,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Comparison",
     "Counts",
     "Edited",
     "Evaluation",
@@ -96,6 +103,7 @@ __all__ = [
     "InputError",
     "Metric",
     "ModelError",
+    "OutsideTokenizer",
     "Piece",
     "PieceworkError",
     "Recipe",
@@ -111,6 +119,7 @@ __all__ = [
     "VocabularyTooLargeError",
     "WordCounts",
     "analyse_vocabulary",
+    "compare",
     "count",
     "count_units",
     "count_words",
@@ -119,6 +128,7 @@ __all__ = [
     "evaluate_parallel",
     "examples",
     "export",
+    "load_outside",
     "metric",
     "run",
     "train",

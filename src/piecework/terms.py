@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-__all__ = ["MULTILINGUAL", "OVERALL", "PieceType", "RunOrder"]
+__all__ = ["CUT", "MULTILINGUAL", "OVERALL", "PieceType", "RunOrder"]
 
 PieceType = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
 RunOrder = Literal["paper", "portable"]
@@ -12,3 +12,6 @@ OVERALL = "overall"
 
 MULTILINGUAL = "multilingual"
 """The tokenizer of all languages; those of one language are called after it."""
+
+CUT = "·"
+"""What stands between the parts of a word that is shown as tokens cut it."""

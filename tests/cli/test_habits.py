@@ -23,6 +23,7 @@ COMMANDS = (
     "inspect",
     "export",
     "verify",
+    "compare",
     "edit",
     "playground",
 )

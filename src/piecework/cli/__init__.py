@@ -26,6 +26,7 @@ COMMANDS = (
     "inspect",
     "export",
     "verify",
+    "compare",
     "edit",
     "playground",
 )

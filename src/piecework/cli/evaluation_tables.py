@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from piecework import Evaluation, Metric, Table
 
-__all__ = ["show"]
+__all__ = ["decimals_of", "format_value", "show"]
 
 PLAIN_WIDTH = 130
 COLUMNS_WITH_INTERVALS = 6
@@ -67,8 +67,8 @@ def _one_tokenizer(evaluation: "Evaluation") -> "list[RenderableType]":
     with_intervals = len(evaluation.groups) <= COLUMNS_WITH_INTERVALS
     for metric in evaluation.metric_list:
         rows = evaluation.metrics.where(metric=metric.name).rows()
-        decimals = _decimals(rows)
-        figures = (_figure(row, decimals=decimals, with_interval=with_intervals) for row in rows)
+        decimals = decimals_of(rows)
+        figures = (format_value(row, decimals=decimals, with_interval=with_intervals) for row in rows)
         table.add_row(metric.title, *figures)
     title = Text.assemble((name, "bold"), f"  {tokenizer.vocab_size:,} pieces")
     return [title, Padding(table, (0, 0, 0, 2), expand=False), ""]
@@ -91,13 +91,13 @@ def _table(
     for title in columns.values():
         table.add_column(title, justify="right", no_wrap=True)
     with_intervals = len(columns) <= COLUMNS_WITH_INTERVALS
-    decimals = _decimals(found.values())
+    decimals = decimals_of(found.values())
     for group in evaluation.groups:
         rows_of_group = [found[(group, *column)] for column in columns]
         best = metric.best([row["value"] for row in rows_of_group])
         cells = []
         for number, row in enumerate(rows_of_group):
-            text = _figure(row, decimals=decimals, with_interval=with_intervals)
+            text = format_value(row, decimals=decimals, with_interval=with_intervals)
             cells.append(Text(f"{text} *", style="bold green") if number in best else Text(f"{text}  "))
         table.add_row(group, *cells)
     return table
@@ -136,16 +136,16 @@ def _parallel(parallel: "Table") -> "list[RenderableType]":
         by_label.setdefault(labels[row["metric"]].format(row["language"]), []).append(row)
     for label, rows in by_label.items():
         best = min((row["value"] for row in rows if row["value"] is not None), default=None)
-        decimals = _decimals(rows)
+        decimals = decimals_of(rows)
         cells = []
         for row in rows:
-            text = _figure(row, decimals=decimals, with_interval=len(names) <= COLUMNS_WITH_INTERVALS)
+            text = format_value(row, decimals=decimals, with_interval=len(names) <= COLUMNS_WITH_INTERVALS)
             cells.append(f"{text} {'*' if len(rows) > 1 and row['value'] == best else ' '}")
         table.add_row(label, *cells)
     return [Text(parallel.title, style="bold"), Padding(table, (0, 0, 0, 2), expand=False), ""]
 
 
-def _decimals(rows: Iterable[Row]) -> int:
+def decimals_of(rows: Iterable[Row]) -> int:
     """So many that the largest value has four digits: one number for all, so that they stand below each other."""
     from math import floor, log10
 
@@ -153,12 +153,12 @@ def _decimals(rows: Iterable[Row]) -> int:
     return min(max(3 - floor(log10(largest)), 0), 6) if largest else 0
 
 
-def _figure(row: Row, *, decimals: int, with_interval: bool) -> str:
+def format_value(row: Row, *, decimals: int, with_interval: bool) -> str:
     """A value, and how far its interval reaches.
 
-    >>> _figure({"value": 1.52341, "low": 1.5, "high": 1.535}, decimals=3, with_interval=True)
+    >>> format_value({"value": 1.52341, "low": 1.5, "high": 1.535}, decimals=3, with_interval=True)
     '1.523 ±0.023'
-    >>> _figure({"value": None, "low": None}, decimals=3, with_interval=True)
+    >>> format_value({"value": None, "low": None}, decimals=3, with_interval=True)
     '–'
     """
     value = row["value"]

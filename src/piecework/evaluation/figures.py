@@ -22,7 +22,7 @@ from piecework.tokenizer.tokenizer import Tokenizer
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SIZE_TOTALS", "TEXT_TOTALS", "TOKEN_TOTALS", "Counted", "Figure", "Passes"]
+__all__ = ["SIZE_TOTALS", "TEXT_TOTALS", "TOKEN_TOTALS", "Counted", "Figure", "Passes", "figure_of_sums"]
 
 # The core's totals, in its order.
 TOKEN_TOTALS = ("tokens", "starts", "continued", "split_words", "unknown", "byte_tokens")
@@ -92,7 +92,7 @@ class Passes:
             if metric.adds_up:
                 totals, text = counted[metric.units].totals, units.text[metric.units]
                 sums = _bucket_sums(totals, TOKEN_TOTALS, text, self._tokenizer.vocab_size)
-                figures[metric.name] = [_resampled(metric, each) for each in sums]
+                figures[metric.name] = [figure_of_sums(metric, each) for each in sums]
         return counted, figures
 
     def size_figures(
@@ -106,7 +106,7 @@ class Passes:
                 assert totals is not None
                 for number, size in enumerate(self._sizes.wanted):
                     sums = _bucket_sums(totals[:, :, number], SIZE_TOTALS, units.text[metric.units], size)
-                    yield metric, size, [_resampled(metric, each) for each in sums]
+                    yield metric, size, [figure_of_sums(metric, each) for each in sums]
 
     def _evaluate(self, arranged: Arrangement, sizes: Sizes | None) -> dict[str, bytes]:
         try:
@@ -206,7 +206,7 @@ def _bucket_sums(totals: Array, names: Sequence[str], text: Array, vocab_size: i
         yield sums
 
 
-def _resampled(metric: Metric, sums: dict[str, Any]) -> Figure:
+def figure_of_sums(metric: Metric, sums: dict[str, Any]) -> Figure:
     """The figure of a metric whose totals add up."""
     numerator, denominator = metric.ratio({name: np.sum(values) for name, values in sums.items()})
     enough = len(sums["tokens"]) >= intervals.FEWEST_BUCKETS

@@ -1,0 +1,88 @@
+"""A comparison as one page of HTML that needs nothing else, in light and dark."""
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from piecework.cli.comparison_tables import describe, grid, word_rows
+from piecework.terms import CUT
+
+if TYPE_CHECKING:
+    from piecework.evaluation.compare import Comparison
+
+__all__ = ["page"]
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .2rem; }
+p { margin: .2rem 0 .6rem; opacity: .75; }
+div.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .9rem .25rem 0; text-align: left; border-bottom: 1px solid #8884; }
+.n { text-align: right; } b { color: light-dark(#0a6b2f, #6ddc93); }
+code i { font-style: normal; opacity: .45; padding: 0 .1em; }
+@media print { body { max-width: none; margin: 0; } }
+"""
+
+
+def page(done: "Comparison") -> str:
+    """The whole page."""
+    first = next(iter(done.tokenizers))
+    names = list(done.tokenizers)
+    kinds = [[escape(name), f"{each.vocab_size:,}", escape(each.kind)] for name, each in done.tokenizers.items()]
+    parts = [_section("Tokenizers", "", ["", "tokens", "kind"], kinds, numbers={1})]
+    for metric in (*done.metric_list, None):
+        title, formula = describe(metric, first)
+        rows = [
+            [escape(language), *(f"<b>{escape(text)}</b>" if best else escape(text) for text, best in cells)]
+            for language, cells in grid(done, metric)
+        ]
+        parts.append(_section(title, formula, ["language", *names], rows, numbers=set(range(1, len(names) + 1))))
+    if len(names) > 1:
+        shares = {(row["first"], row["second"]): row["relative"] for row in done.overlap.rows()}
+        rows = [[escape(name), *(_percent(shares.get((name, other))) for other in names)] for name in names]
+        formula = "Share of the row's learnt tokens that the column has too, spelt as text"
+        parts.append(_section("Vocabulary overlap", formula, ["", *names], rows, numbers=set(range(1, len(names) + 1))))
+    if len(done.words):
+        rows = [
+            [escape(language), f"<code>{escape(word)}</code>", f"{count:,}", *map(_cut, cuts)]
+            for language, word, count, cuts in word_rows(done)
+        ]
+        parts.append(
+            _section(
+                "Words that are not cut alike",
+                "The most frequent ones",
+                ["language", "word", "count", *names],
+                rows,
+                numbers={2},
+            )
+        )
+    title = f"{len(names)} tokenizers compared"
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>\n"
+        "<p>Words are what whitespace separates; ± tells how far the 95 % interval reaches; "
+        f"the best of a row is bold.</p>\n{''.join(parts)}</html>\n"
+    )
+
+
+def _section(title: str, formula: str, columns: list[str], rows: list[list[str]], *, numbers: set[int]) -> str:
+    def cells(tag: str, values: list[str]) -> str:
+        return "".join(
+            f'<{tag} class="n">{value}</{tag}>' if number in numbers else f"<{tag}>{value}</{tag}>"
+            for number, value in enumerate(values)
+        )
+
+    head = cells("th", [escape(column) for column in columns])
+    body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    about = f"<p>{escape(formula)}</p>" if formula else ""
+    return f'<h2>{escape(title)}</h2>{about}\n<div class="wide"><table>\n<tr>{head}</tr>\n{body}\n</table></div>\n'
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _cut(cut: str) -> str:
+    return f"<code>{escape(cut).replace(CUT, f'<i>{CUT}</i>')}</code>"

@@ -1,0 +1,293 @@
+"""Tokenizers of any kind side by side on the same text: figures over whitespace words, lengths, vocabularies."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from piecework.corpus.sampling import BUCKETS, Sampler
+from piecework.errors import InputError
+from piecework.evaluation import intervals
+from piecework.evaluation.cut_words import cut_words
+from piecework.evaluation.figures import figure_of_sums
+from piecework.evaluation.metrics import Array, Metric, divide, find_metrics
+from piecework.evaluation.tables import Table
+from piecework.terms import OVERALL
+from piecework.tokenizer.outside import OutsideTokenizer
+from piecework.tokenizer.outside_sentencepiece import SentencePieceBpe
+from piecework.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from piecework.evaluation.units import UnitSource
+
+__all__ = ["LENGTH", "METRICS", "Comparison", "compare", "compare_on_counts"]
+
+METRICS = ("word_fertility", "split_words", "bytes_per_token", "characters_per_token", "unknown_rate")
+"""What makes sense for a tokenizer of any kind: nothing here depends on how it marks the start of a word."""
+
+LENGTH = "sequence_length"
+"""Tokens as a share of those of the first tokenizer."""
+
+TOTALS = ("tokens", "split_words", "unknown", "words", "characters", "bytes")
+_BATCH_CHARACTERS = 1 << 18
+
+Progress = Callable[[int, int], None]
+Outside = OutsideTokenizer | Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Tables of a comparison; docs/compare.md lists their columns."""
+
+    tokenizers: Mapping[str, OutsideTokenizer]
+    languages: list[str]
+    """The languages, and `overall` if they are several."""
+    metrics: Table
+    overlap: Table
+    words: Table
+    """Frequent words that are not cut alike by all."""
+
+    @property
+    def metric_list(self) -> list[Metric]:
+        """The metrics that every tokenizer has; the sequence length is not among them, as it needs two."""
+        return find_metrics(METRICS)
+
+
+def compare(
+    tokenizers: Mapping[str, Outside], documents: Mapping[str, Sequence[str]], *, progress: Progress | None = None
+) -> Comparison:
+    """Compare tokenizers on the documents of each language.
+
+    >>> import piecework as pw
+    >>> small, large = (pw.train(pw.count_words(["en ros är en ros"]), pw.Recipe(vocab_size=n)) for n in (12, 16))
+    >>> comparison = compare({"small": small, "large": large}, {"sv": ["en ros är en ros"]})
+    >>> rows = comparison.metrics.where(metric="sequence_length").rows()
+    >>> [(row["tokenizer"], round(row["value"], 2)) for row in rows]
+    [('small', 1.0), ('large', 0.46)]
+    """
+    for language, texts in documents.items():
+        if isinstance(texts, str):
+            raise InputError(f'the documents of "{language}" are one string; for a single document write [text]')
+    samples = {language: _of_documents(texts) for language, texts in sorted(documents.items()) if texts}
+    return _compare(tokenizers, samples, progress=progress)
+
+
+def compare_on_counts(
+    tokenizers: Mapping[str, Outside], counts: UnitSource, *, progress: Progress | None = None
+) -> Comparison:
+    """The same on the evaluation counts of a study: words with the spaces before them, each encoded on its own.
+
+    For BPE models of SentencePiece that is exact, but for the prefix of a text. A tokenizer that looks across spaces,
+    as for a comma and a space before a quote, gets slightly other figures than on whole documents.
+    """
+    tables = {language: counts.evaluation([language]) for language in counts.languages}
+    samples = {language: _of_units(table) for language, table in tables.items() if table.num_rows}
+    return _compare(tokenizers, samples, progress=progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Distinct texts to encode, and where they occur: row i is text `texts[of[i]]` in a bucket, so many times."""
+
+    texts: list[str]
+    skip: Array
+    """Of each text, how many characters at its start only stand there so that it is not the start of a document."""
+    of: Array
+    buckets: Array
+    counts: Array
+
+
+def _of_documents(documents: Sequence[str]) -> _Sample:
+    sampler = Sampler(seed=1, train=Fraction(0), evaluation=Fraction(0), weights={"": Fraction(1)})
+    places = [sampler.place(text.encode("utf-8", "surrogatepass"), "").bucket for text in documents]
+    one = np.ones(len(documents), np.int64)
+    return _Sample(list(documents), np.zeros_like(one), np.arange(len(documents)), np.array(places), one)
+
+
+def _of_units(table: pa.Table) -> _Sample:
+    """A unit within a document starts with a space, and is encoded after a word of one letter."""
+    units = [str(unit) for unit in table["unit"].to_pylist()]
+    opens = table["opens"].to_pylist()
+    in_context = [unit if is_start else f"a{unit}" for unit, is_start in zip(units, opens, strict=True)]
+    numbers: dict[str, int] = {}
+    of = [numbers.setdefault(text, len(numbers)) for text in in_context]
+    skip = np.zeros(len(numbers), np.int64)
+    skip[of] = [not is_start for is_start in opens]
+    buckets, counts = (table[name].to_numpy().astype(np.int64) for name in ("bucket", "count"))
+    return _Sample(list(numbers), skip, np.array(of, np.int64), buckets, counts)
+
+
+def _compare(
+    tokenizers: Mapping[str, Outside], samples: Mapping[str, _Sample], *, progress: Progress | None
+) -> Comparison:
+    if not tokenizers:
+        raise InputError("no tokenizer to compare")
+    if not samples:
+        raise InputError("no text to compare on")
+    named = {name: SentencePieceBpe(each) if isinstance(each, Tokenizer) else each for name, each in tokenizers.items()}
+    steps = len(named) * sum(len(sample.texts) for sample in samples.values())
+    done = 0
+
+    def step(texts: int) -> None:
+        nonlocal done
+        done += texts
+        if progress is not None:
+            progress(done, steps)
+
+    sums: dict[tuple[str, str], Array] = {}
+    for name, tokenizer in named.items():
+        for language, sample in samples.items():
+            sums[name, language] = _bucket_sums(tokenizer, sample, step)
+        if len(samples) > 1:
+            sums[name, OVERALL] = sum((sums[name, language] for language in samples), np.zeros((BUCKETS, len(TOTALS))))
+    languages = [*samples, *([OVERALL] if len(samples) > 1 else [])]
+    words = {language: _words(sample) for language, sample in samples.items()}
+    return Comparison(named, languages, _metrics(named, languages, sums), _overlap(named), cut_words(named, words))
+
+
+def _words(sample: _Sample) -> Counter[str]:
+    """How often each whitespace word occurs."""
+    times = np.bincount(sample.of, sample.counts, len(sample.texts)).astype(np.int64)
+    words: Counter[str] = Counter()
+    for text, skip, count in zip(sample.texts, sample.skip.tolist(), times.tolist(), strict=True):
+        for word in text[skip:].split():
+            words[word] += count
+    return words
+
+
+def _bucket_sums(tokenizer: OutsideTokenizer, sample: _Sample, step: Callable[[int], None]) -> Array:
+    """The totals of each bucket."""
+    totals = np.zeros((len(sample.texts), len(TOTALS)))
+    for start, batch in _batches(sample.texts):
+        where = slice(start, start + len(batch))
+        totals[where] = _totals(tokenizer, batch, sample.skip[where])
+        step(len(batch))
+    sums = np.zeros((BUCKETS, len(TOTALS)))
+    np.add.at(sums, sample.buckets, totals[sample.of] * sample.counts[:, np.newaxis])
+    return sums
+
+
+def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The texts in batches, each with the number of its first."""
+    start = size = 0
+    for number, text in enumerate(texts):
+        size += len(text)
+        if size >= _BATCH_CHARACTERS:
+            yield start, texts[start : number + 1]
+            start, size = number + 1, 0
+    if start < len(texts):
+        yield start, texts[start:]
+
+
+def _totals(tokenizer: OutsideTokenizer, texts: Sequence[str], skip: Array) -> Array:
+    """`TOTALS` of each text, from the character `skip` on; where that is not the first, it is a space.
+
+    All texts are laid end to end with a line break between them, so that one search finds the tokens of every word.
+    """
+    encoded = tokenizer.encode_batch(texts)
+    lengths = np.array([len(text) for text in texts])
+    offsets = np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))
+    of_token = np.repeat(np.arange(len(texts)), [len(each.ids) for each in encoded])
+    ids, starts, ends = (
+        np.fromiter(chain.from_iterable(getattr(each, name) for each in encoded), np.int64, len(of_token))
+        for name in ("ids", "starts", "ends")
+    )
+    counts = (skip[of_token] == 0) | (ends > skip[of_token])
+    starts, ends = starts + offsets[of_token], ends + offsets[of_token]
+    spans = [match.span() for match in re.finditer(r"\S+", "\n".join(texts))]
+    word_starts, word_ends = np.array(spans, np.int64).reshape(-1, 2).T
+    # A word has the tokens that end after its start and start before its end. Places only go back where a runtime
+    # decomposes characters and sorts their parts.
+    first = np.searchsorted(np.maximum.accumulate(ends), word_starts, "right")
+    last = np.searchsorted(np.maximum.accumulate(starts), word_ends, "left")
+    of_word = np.searchsorted(offsets, word_starts, "right") - 1
+    is_word = word_starts >= offsets[of_word] + skip[of_word]
+
+    def per_text(of: Array) -> Array:
+        return np.bincount(of, minlength=len(texts))
+
+    unknown = np.isin(ids, list(tokenizer.unknown_ids))
+    totals = (
+        per_text(of_token[counts]),
+        per_text(of_word[is_word & (last - first > 1)]),
+        per_text(of_token[counts & unknown]),
+        per_text(of_word[is_word]),
+        lengths - skip,
+        np.array([len(text.encode("utf-8", "surrogatepass")) for text in texts]) - skip,
+    )
+    return np.stack(totals, axis=1).astype(float)
+
+
+def _metrics(
+    tokenizers: Mapping[str, OutsideTokenizer], languages: Sequence[str], sums: Mapping[tuple[str, str], Array]
+) -> Table:
+    import pyarrow as pa
+
+    first = next(iter(tokenizers))
+    rows = []
+    for name, tokenizer in tokenizers.items():
+        for language in languages:
+            occupied = sums[first, language][:, TOTALS.index("characters")] > 0
+            found, of_first = sums[name, language][occupied], sums[first, language][occupied]
+            by_name = dict(zip(TOTALS, found.T, strict=True))
+            about = (name, tokenizer.kind, tokenizer.vocab_size, language)
+            rows += [(*about, metric.name, *_figure(metric, by_name)) for metric in find_metrics(METRICS)]
+            rows.append((*about, LENGTH, *_length(found, of_first)))
+    names = [
+        "tokenizer",
+        "kind",
+        "vocab_size",
+        "language",
+        "metric",
+        "value",
+        "low",
+        "high",
+        "numerator",
+        "denominator",
+    ]
+    return Table.of(names, rows, title="Comparison", types=dict.fromkeys(names[5:], pa.float64()))
+
+
+def _figure(metric: Metric, sums: dict[str, Array]) -> tuple[float | None, ...]:
+    figure = figure_of_sums(metric, sums)
+    value = figure.numerator / figure.denominator if figure.denominator else None
+    return value, *(figure.interval or (None, None)), figure.numerator, figure.denominator
+
+
+def _length(found: Array, first: Array) -> tuple[float | None, ...]:
+    """Tokens beside those of the first tokenizer on the same text; resampled together."""
+    tokens, others = found[:, TOTALS.index("tokens")], first[:, TOTALS.index("tokens")]
+    numerator, denominator = float(tokens.sum()), float(others.sum())
+    if not denominator:
+        return None, None, None, numerator, denominator
+    interval = None
+    if len(tokens) >= intervals.FEWEST_BUCKETS:
+        weights = intervals.bootstrap_weights(len(tokens))
+        interval = intervals.interval_of(divide(weights @ tokens, weights @ others), buckets=len(tokens))
+    return numerator / denominator, *(interval or (None, None)), numerator, denominator
+
+
+def _overlap(tokenizers: Mapping[str, OutsideTokenizer]) -> Table:
+    """How many learnt tokens every two have in common, spelt as text."""
+    import pyarrow as pa
+
+    learnt = {name: tokenizer.learnt() for name, tokenizer in tokenizers.items()}
+    rows: list[tuple[Any, ...]] = []
+    for first, second in permutations(tokenizers, 2):
+        shared = len(learnt[first] & learnt[second])
+        sizes = len(learnt[first]), len(learnt[second])
+        either = sum(sizes) - shared
+        relative = shared / sizes[0] if sizes[0] else None
+        rows.append((first, second, *sizes, shared, relative, shared / either if either else None))
+    names = ["first", "second", "first_tokens", "second_tokens", "shared", "relative", "jaccard"]
+    types = {"relative": pa.float64(), "jaccard": pa.float64()}
+    return Table.of(names, rows, title="Vocabulary overlap", types=types)

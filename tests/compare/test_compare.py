@@ -1,0 +1,188 @@
+"""Figures equal those of the definition, and those of `evaluate`; the tables say what they should."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import piecework as pw
+from cli.command import Run
+from piecework.evaluation.compare import LENGTH, METRICS, Comparison, compare, compare_on_counts
+from piecework.tokenizer.outside import OutsideTokenizer, load_outside
+
+
+@pytest.fixture(scope="module")
+def loaded(outside: dict[str, Path]) -> dict[str, OutsideTokenizer]:
+    return {name: load_outside(path) for name, path in outside.items()}
+
+
+@pytest.fixture(scope="module")
+def comparison(loaded: dict[str, OutsideTokenizer], documents: dict[str, list[str]]) -> Comparison:
+    return compare(loaded, documents)
+
+
+def count_directly(tokenizer: OutsideTokenizer, texts: list[str]) -> Counter[str]:
+    """The definition, word by word and token by token."""
+    totals: Counter[str] = Counter()
+    for text in texts:
+        (encoded,) = tokenizer.encode_batch([text])
+        totals["tokens"] += len(encoded.ids)
+        totals["unknown"] += sum(number in tokenizer.unknown_ids for number in encoded.ids)
+        totals["characters"] += len(text)
+        totals["bytes"] += len(text.encode())
+        places = list(zip(encoded.starts, encoded.ends, strict=True))
+        for word in re.finditer(r"\S+", text):
+            totals["words"] += 1
+            of_word = [place for place in places if place[0] < word.end() and place[1] > word.start()]
+            totals["split_words"] += len(of_word) > 1
+    return totals
+
+
+RATIOS = {
+    "word_fertility": ("tokens", "words"),
+    "split_words": ("split_words", "words"),
+    "bytes_per_token": ("bytes", "tokens"),
+    "characters_per_token": ("characters", "tokens"),
+    "unknown_rate": ("unknown", "tokens"),
+}
+
+
+def test_the_definition(
+    comparison: Comparison, loaded: dict[str, OutsideTokenizer], documents: dict[str, list[str]]
+) -> None:
+    everything = {**documents, "overall": [text for texts in documents.values() for text in texts]}
+    first = {language: count_directly(loaded["ours"], texts)["tokens"] for language, texts in everything.items()}
+    assert comparison.languages == list(everything)
+    for name, tokenizer in loaded.items():
+        for language, texts in everything.items():
+            totals = count_directly(tokenizer, texts)
+            rows = {row["metric"]: row for row in comparison.metrics.where(tokenizer=name, language=language).rows()}
+            assert set(rows) == {*METRICS, LENGTH}
+            for metric, (numerator, denominator) in RATIOS.items():
+                found = rows[metric]["numerator"], rows[metric]["denominator"]
+                assert found == (totals[numerator], totals[denominator]), (name, language, metric)
+                assert rows[metric]["low"] <= rows[metric]["value"] <= rows[metric]["high"]
+            assert rows[LENGTH]["value"] == totals["tokens"] / first[language]
+            assert rows["word_fertility"]["kind"] == tokenizer.kind
+            assert rows["word_fertility"]["vocab_size"] == tokenizer.vocab_size
+
+
+def test_figures_are_those_of_evaluate(
+    comparison: Comparison, outside: dict[str, Path], documents: dict[str, list[str]]
+) -> None:
+    """Where both can measure, with the same intervals."""
+    tokenizer = pw.Tokenizer.load(outside["ours"])
+    evaluation = pw.evaluate({"ours": tokenizer}, pw.count_units(documents))
+    for language in documents:
+        for metric in METRICS:
+            (one,) = evaluation.metrics.where(language=language, metric=metric).rows()
+            (other,) = comparison.metrics.where(tokenizer="ours", language=language, metric=metric).rows()
+            for column in ("numerator", "denominator", "value", "low", "high"):
+                assert one[column] == other[column], (language, metric, column)
+
+
+def test_on_counts(
+    comparison: Comparison, loaded: dict[str, OutsideTokenizer], documents: dict[str, list[str]]
+) -> None:
+    """Word by word instead of on documents: the same for ours, and within 2 % for the others."""
+    on_counts = compare_on_counts(loaded, pw.count_units(documents))
+    for name in loaded:
+        for language in comparison.languages:
+            one, other = (
+                each.metrics.where(tokenizer=name, language=language, metric="word_fertility").rows()[0]
+                for each in (comparison, on_counts)
+            )
+            assert one["denominator"] == other["denominator"]
+            tolerance = 0 if name == "ours" else 0.02 * one["numerator"]
+            assert abs(one["numerator"] - other["numerator"]) <= tolerance, (name, language)
+    assert on_counts.words.rows() == comparison.words.rows()
+
+
+def test_overlap(comparison: Comparison, loaded: dict[str, OutsideTokenizer]) -> None:
+    rows = {(row["first"], row["second"]): row for row in comparison.overlap.rows()}
+    assert len(rows) == len(loaded) * (len(loaded) - 1)
+    assert rows["byte-level", "tiktoken"]["jaccard"] == 1
+    for (first, second), row in rows.items():
+        assert row["shared"] == rows[second, first]["shared"]
+        assert row["relative"] == row["shared"] / row["first_tokens"] <= 1
+    assert 0.1 < rows["ours", "unigram"]["jaccard"] < 1
+
+
+def test_words_that_are_cut_differently(comparison: Comparison, documents: dict[str, list[str]]) -> None:
+    rows = comparison.words.where(language="sv").rows()
+    counts = [row["count"] for row in rows]
+    assert counts == sorted(counts, reverse=True)
+    assert len({row["word"] for row in rows}) == 25
+    words = Counter(word for text in documents["sv"] for word in text.split())
+    for row in rows:
+        assert row["count"] == words[row["word"]]
+        assert row["cut"].replace("·", "") == row["word"]
+        assert row["parts"] == row["cut"].count("·") + 1
+    by_word: dict[str, set[str]] = {}
+    for row in rows:
+        by_word.setdefault(row["word"], set()).add(row["cut"])
+    assert all(len(cuts) > 1 for cuts in by_word.values())
+
+
+def test_mistakes(loaded: dict[str, OutsideTokenizer]) -> None:
+    with pytest.raises(pw.InputError, match="no text to compare on"):
+        compare(loaded, {"sv": []})
+    with pytest.raises(pw.InputError, match="no tokenizer to compare"):
+        compare({}, {"sv": ["en ros"]})
+    with pytest.raises(pw.InputError, match=r'documents of "sv" are one string; for a single document write \[text\]'):
+        compare(loaded, {"sv": "en ros"})
+
+
+@pytest.fixture
+def files(documents: dict[str, list[str]], tmp_path: Path) -> list[Path]:
+    for language, texts in documents.items():
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        (tmp_path / f"news_{language}.jsonl").write_text(lines, encoding="utf-8")
+    return [tmp_path / f"news_{language}.jsonl" for language in documents]
+
+
+def test_command(run: Run, outside: dict[str, Path], files: list[Path]) -> None:
+    data = [argument for path in files for argument in ("--data", path)]
+    sources = [outside["ours"], f"uni={outside['unigram']}", outside["bpe"], outside["byte-level"].parent]
+    done = run("compare", *sources, outside["tiktoken"], *data)
+    assert done.returncode == 0, done.stderr
+    for expected in ("ours", "uni", "bpe", "gpt", "own", "SentencePiece unigram", "overall", "Vocabulary overlap"):
+        assert expected in done.stdout
+    assert "own: the file does not say how words are split" in done.stderr
+    assert "next: piecework compare" in done.stderr
+
+
+def test_command_formats(
+    run: Run, outside: dict[str, Path], files: list[Path], documents: dict[str, list[str]]
+) -> None:
+    data = [argument for path in files for argument in ("--data", path)]
+    sources = [outside["ours"], f"<uni>={outside['unigram']}"]
+    as_json = json.loads(run("compare", *sources, *data, "--json").stdout)
+    expected = compare({"ours": load_outside(outside["ours"]), "<uni>": load_outside(outside["unigram"])}, documents)
+    assert as_json["metrics"] == expected.metrics.rows()
+    assert as_json["tokenizers"]["<uni>"]["kind"] == "SentencePiece unigram"
+    rows = list(csv.DictReader(io.StringIO(run("compare", *sources, *data, "--csv").stdout)))
+    assert [row["metric"] for row in rows] == expected.metrics.column("metric")
+    page = run("compare", *sources, *data, "--html").stdout
+    assert page.startswith("<!doctype html>")
+    assert "&lt;uni&gt;" in page
+    assert "<uni>" not in page
+    assert not re.search(r"(src|href)=", page), "the page needs nothing else"
+
+
+def test_command_mistakes(run: Run, outside: dict[str, Path], files: list[Path]) -> None:
+    for arguments, code, message in (
+        ((outside["ours"],), 2, "give either --data FILE or --counts DIR"),
+        ((outside["ours"], outside["ours"], "--data", files[0]), 1, "given twice"),
+        ((f"a={outside['ours']}", f"a={outside['bpe']}", "--data", files[0]), 1, 'two tokenizers are called "a"'),
+        (("missing.json", "--data", files[0]), 1, "no such file or folder"),
+        ((outside["ours"], "--data", "missing.txt"), 1, "missing.txt"),
+    ):
+        done = run("compare", *arguments)
+        assert done.returncode == code, done.stderr
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,204 @@
+"""Every kind of tokenizer behind one interface: ids of its own library, places that cover the text, clear errors."""
+
+import base64
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+import sentencepiece
+import tokenizers
+
+import piecework as pw
+from export.test_verify import without_extras
+from piecework.tokenizer.outside import load_outside
+
+KINDS = {
+    "ours": "SentencePiece BPE",
+    "bpe": "SentencePiece BPE",
+    "unigram": "SentencePiece unigram",
+    "byte-level": "Hugging Face byte-level BPE",
+    "wordpiece": "Hugging Face WordPiece",
+    "tiktoken": "tiktoken byte-level BPE",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds(kind: str, outside: dict[str, Path], documents: dict[str, list[str]]) -> None:
+    tokenizer = load_outside(outside[kind])
+    assert tokenizer.kind == KINDS[kind]
+    texts = [*documents["sv"], "", " ", "e\u0301 😀", "<|endoftext|> <s>"]
+    for text, encoded in zip(texts, tokenizer.encode_batch(texts), strict=True):
+        assert len(encoded.ids) == len(encoded.starts) == len(encoded.ends)
+        assert all(0 <= start <= end <= len(text) for start, end in zip(encoded.starts, encoded.ends, strict=True))
+        covered = {
+            place for start, end in zip(encoded.starts, encoded.ends, strict=True) for place in range(start, end)
+        }
+        assert (
+            not {place for place in set(range(len(text))) - covered if not text[place].isspace()} or kind == "wordpiece"
+        )
+        assert all(0 <= number < tokenizer.vocab_size for number in encoded.ids)
+
+
+def test_ids_are_those_of_the_library(outside: dict[str, Path], documents: dict[str, list[str]]) -> None:
+    texts = documents["da"]
+    for kind in ("ours", "bpe", "unigram"):
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(outside[kind]))
+        assert [list(each.ids) for each in load_outside(outside[kind]).encode_batch(texts)] == processor.encode(texts)
+    for kind in ("byte-level", "wordpiece"):
+        rust = tokenizers.Tokenizer.from_file(str(outside[kind]))
+        expected = [each.ids for each in rust.encode_batch(texts, add_special_tokens=False)]
+        assert [list(each.ids) for each in load_outside(outside[kind]).encode_batch(texts)] == expected
+
+
+def test_tiktoken_agrees_with_byte_level(outside: dict[str, Path]) -> None:
+    """The same merges; words without digits and odd spaces are split alike by both patterns."""
+    byte_level, tiktoken = (load_outside(outside[kind]) for kind in ("byte-level", "tiktoken"))
+    for text in ("förska landing", "ske og på", "verland", "ð sælø 😀"):
+        (one,), (other,) = byte_level.encode_batch([text]), tiktoken.encode_batch([text])
+        assert (list(one.starts), list(one.ends)) == (list(other.starts), list(other.ends))
+    assert tiktoken.learnt() == byte_level.learnt()
+    assert "pattern of cl100k_base" in tiktoken.note
+
+
+def test_places_by_hand(outside: dict[str, Path]) -> None:
+    """Of a character in several tokens, each has the whole of it as its place."""
+    for kind in ("ours", "byte-level", "tiktoken"):
+        (encoded,) = load_outside(outside[kind]).encode_batch(["鬱"])
+        places = [(s, e) for s, e in zip(encoded.starts, encoded.ends, strict=True) if e > s]
+        assert places == [(0, 1)] * 3, kind
+
+
+def test_learnt_tokens_are_text(outside: dict[str, Path]) -> None:
+    for kind in KINDS:
+        learnt = load_outside(outside[kind]).learnt()
+        assert b" og" in learnt or b" og " in learnt, kind
+        assert not {b"<s>", b"<|endoftext|>", b"[UNK]", b"<0x41>", b"<unk>"} & learnt, kind
+
+
+def test_unknown(outside: dict[str, Path]) -> None:
+    for kind, expected in (
+        ("bpe", 1),
+        ("unigram", 1),
+        ("wordpiece", 1),
+        ("ours", 0),
+        ("byte-level", 0),
+        ("tiktoken", 0),
+    ):
+        tokenizer = load_outside(outside[kind])
+        (encoded,) = tokenizer.encode_batch(["鬱"])
+        assert sum(number in tokenizer.unknown_ids for number in encoded.ids) == expected, kind
+
+
+def test_folders(outside: dict[str, Path], tmp_path: Path) -> None:
+    assert load_outside(outside["ours"].parent).kind == "SentencePiece BPE"
+    assert load_outside(outside["byte-level"].parent).kind == "Hugging Face byte-level BPE"
+    # Some models come with a tiktoken file that is called tokenizer.model.
+    (tmp_path / "tokenizer.model").write_bytes(outside["tiktoken"].read_bytes())
+    assert load_outside(tmp_path).kind == "tiktoken byte-level BPE"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(pw.InputError, match=r"no tokenizer in this folder; looked for tokenizer\.model"):
+        load_outside(tmp_path / "empty")
+
+
+def test_encodings_at_hand(outside: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encoding of a plugin on this machine; one that would have to be downloaded; one that is not there."""
+    plugin = tmp_path / "tiktoken_ext"
+    plugin.mkdir()
+    (plugin / "piecework_test.py").write_text(
+        "from tiktoken.load import load_tiktoken_bpe\n"
+        f"def own():\n    ranks = load_tiktoken_bpe({str(outside['tiktoken'])!r})\n"
+        "    return {'name': 'own', 'pat_str': r'\\S+|\\s+', 'mergeable_ranks': ranks, 'special_tokens': {}}\n"
+        "ENCODING_CONSTRUCTORS = {'own': own}\n"
+    )
+    import tiktoken_ext
+
+    monkeypatch.setattr(tiktoken_ext, "__path__", [*tiktoken_ext.__path__, str(plugin)])
+    import tiktoken.registry
+
+    monkeypatch.setattr(tiktoken.registry, "ENCODING_CONSTRUCTORS", None)
+    tiktoken.registry._available_plugin_modules.cache_clear()
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    with pytest.raises(pw.InputError, match="o200k_base is not on this machine, and nothing is downloaded"):
+        load_outside("tiktoken:o200k_base")
+    with pytest.raises(pw.InputError, match="tiktoken has no encoding 'o300k'; it has "):
+        load_outside("tiktoken:o300k")
+    with pytest.raises(pw.InputError, match="own is not on this machine"):
+        load_outside("tiktoken:own")  # its file counts as one to be fetched until it is in the cache
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    import hashlib
+
+    name = hashlib.sha1(str(outside["tiktoken"]).encode()).hexdigest()
+    (cache / name).write_bytes(outside["tiktoken"].read_bytes())
+    assert load_outside("tiktoken:own").kind == "tiktoken byte-level BPE"
+    tiktoken.registry._available_plugin_modules.cache_clear()
+    sys.modules.pop("tiktoken_ext.piecework_test", None)
+
+
+def broken(outside: dict[str, Path]) -> dict[str, tuple[str, bytes, str]]:
+    whole = outside["byte-level"].read_bytes()
+    unigram = outside["unigram"].read_bytes()
+    tiktoken = outside["tiktoken"].read_bytes()
+    no_model = orjson.dumps({"version": "1.0"})
+    no_merges = orjson.dumps({"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0}}})
+    return {
+        "json cut short": ("tokenizer.json", whole[: len(whole) // 2], "not valid JSON"),
+        "json of something else": ("tokenizer.json", no_model, 'not a tokenizer.json: it has no "model"'),
+        "json without merges": ("tokenizer.json", no_merges, "tokenizers cannot read this file"),
+        "model cut short": ("a.model", unigram[: len(unigram) // 2], "a.model: "),
+        "model of noise": (
+            "a.model",
+            bytes(range(200, 256)) * 9,
+            "neither a SentencePiece model, a tokenizer.json nor",
+        ),
+        "tiktoken with a bad line": ("a.tiktoken", tiktoken + b"!!! 9\n", "is not a token in base64 and its rank"),
+        "tiktoken without bytes": (
+            "a.tiktoken",
+            base64.b64encode(b"ab") + b" 0\n",
+            "256 of the 256 bytes have no rank",
+        ),
+        "tiktoken with ranks twice": ("a.tiktoken", tiktoken + base64.b64encode(b"qqq") + b" 5\n", "the same rank"),
+        "empty": ("a.model", b"", "the file is empty"),
+    }
+
+
+BROKEN = [
+    "json cut short",
+    "json of something else",
+    "json without merges",
+    "model cut short",
+    "model of noise",
+    "tiktoken with a bad line",
+    "tiktoken without bytes",
+    "tiktoken with ranks twice",
+    "empty",
+]
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_files(case: str, outside: dict[str, Path], tmp_path: Path) -> None:
+    name, data, message = broken(outside)[case]
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(pw.PieceworkError) as error:
+        load_outside(tmp_path / name)
+    assert message in str(error.value)
+    assert name in str(error.value)
+
+
+def test_no_such_file() -> None:
+    with pytest.raises(pw.InputError, match="no such file or folder; an encoding of tiktoken is written tiktoken:"):
+        load_outside("missing/tokenizer.json")
+
+
+@pytest.mark.parametrize(
+    ("kind", "package"), [("unigram", "sentencepiece"), ("byte-level", "tokenizers"), ("tiktoken", "tiktoken")]
+)
+def test_without_the_extra(kind: str, package: str, outside: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "sv.txt").write_text("en ros", encoding="utf-8")
+    done = without_extras("compare", outside[kind], "--data", tmp_path / "sv.txt")
+    assert done.returncode == 1
+    assert f"needs {package}, which is not installed: pip install 'piecework[hf]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    ours = without_extras("compare", outside["ours"], outside["bpe"], "--data", tmp_path / "sv.txt")
+    assert ours.returncode == 0, ours.stderr
