@@ -12,7 +12,7 @@ from piecework.report.scales import format_number, format_share
 
 __all__ = ["Cell", "Figure", "Heading", "Kind", "Note", "Section", "Sheet", "printable"]
 
-Kind = Literal["text", "number", "plain", "share", "count", "bytes", "pieces", "verdict"]
+Kind = Literal["text", "ids", "number", "plain", "share", "count", "bytes", "pieces", "verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class Sheet:
     name: str = ""
     """Where it stands by itself, its id in the page."""
     sortable: bool = True
+    title: str = ""
+    """Where it stands by itself, a heading above it."""
 
     @classmethod
     def of(
@@ -58,6 +60,7 @@ class Sheet:
         *,
         name: str = "",
         sortable: bool = True,
+        title: str = "",
     ) -> Sheet:
         """A table; a heading that is text alone is a column of text.
 
@@ -66,7 +69,7 @@ class Sheet:
         ['sv', '1.235']
         """
         made = tuple(Heading(each) if isinstance(each, str) else each for each in headings)
-        return cls(caption, made, tuple(map(tuple, rows)), name, sortable)
+        return cls(caption, made, tuple(map(tuple, rows)), name, sortable, title)
 
     def cells(self) -> list[list[Cell]]:
         """The rows, each value with its texts."""
@@ -91,6 +94,9 @@ def _cell(value: Any, kind: Kind) -> Cell:
     if value is None:
         return Cell("–", raw)
     match kind:
+        case "ids":
+            # A range stays on one line; word joiners on both sides of the dash see to it.
+            return Cell(raw.replace("-", "\u2060–\u2060"), raw)
         case "share":
             return Cell(format_share(value, decimals=1 if abs(value) >= 0.001 or not value else 2), raw)
         case "count":

@@ -20,7 +20,7 @@ def corpus_section(readings: Readings) -> Section | None:
     blocks: list[Figure | Sheet | Note] = [*_text_by_language(readings, rows)]
     blocks.append(
         Sheet.of(
-            "Every subset, with the share of its documents that was wanted and the share that the sample has.",
+            "Every subset, with the shares of its documents that were wanted and those that chance gave.",
             [
                 "subset",
                 "language",
@@ -55,6 +55,7 @@ def corpus_section(readings: Readings) -> Section | None:
                 for row in rows
             ],
             name="subsets",
+            title="What was wanted, and what the sample has",
         )
     )
     if empty := [row["subset"] for row in rows if not row["read_documents"]]:
@@ -126,10 +127,11 @@ def _skipped(readings: Readings) -> list[Sheet | Note]:
         return [Note("No record had to be skipped.")]
     return [
         Sheet.of(
-            "Records that could not be used, by file and reason.",
+            "By file and reason, with where the first of them stands.",
             ["file", "reason", Heading("records", "count"), "first"],
             [(row["file"], row["reason"], row["records"], row["first"]) for row in rows],
             name="skipped",
+            title=f"{sum(row['records'] for row in rows):,} records could not be used",
         )
     ]
 

@@ -31,7 +31,7 @@ def languages_section(readings: Readings) -> Section | None:
         _bars(
             readings,
             "fertility",
-            "most tokens a word",
+            ("most tokens a word", "tokens a word"),
             "Tokens per word. Punctuation is removed first, and a word is a token that starts with ▁, as in the paper. "
             "1 would be a piece for every word. Lower is better.",
             "Tokens per word",
@@ -40,7 +40,7 @@ def languages_section(readings: Readings) -> Section | None:
         _bars(
             readings,
             "continued_words",
-            "most words that one piece is not enough for",
+            ("most words that one piece is not enough for", "of the words take more than one token"),
             "The share of words that take more than one token, by the same definition of a word. Lower is better.",
             "Words of more than one token",
             0.0,
@@ -53,7 +53,7 @@ def languages_section(readings: Readings) -> Section | None:
         _bars(
             readings,
             "word_fertility",
-            "most tokens per whitespace word",
+            ("most tokens per whitespace word", "tokens per whitespace word"),
             "Tokens per whitespace word, punctuation included. Lower is better.",
             "Tokens per whitespace word",
             1.0,
@@ -61,7 +61,7 @@ def languages_section(readings: Readings) -> Section | None:
         _bars(
             readings,
             "split_words",
-            "most whitespace words that are split",
+            ("most whitespace words that are split", "of the whitespace words are split"),
             "The share of whitespace words of two or more tokens. Lower is better.",
             "Whitespace words of two or more tokens",
             0.0,
@@ -75,11 +75,11 @@ def languages_section(readings: Readings) -> Section | None:
     return Section("languages", "The languages", lead, tuple(blocks))
 
 
-def _bars(readings: Readings, metric: str, superlative: str, reading: str, axis: str, floor: float) -> Figure:
+def _bars(readings: Readings, metric: str, words: tuple[str, str], reading: str, axis: str, floor: float) -> Figure:
     values = readings.values(metric)
     kind: Format = "share" if metric in SHARES else "number"
-    order = [*reversed(values), OVERALL]
-    title = _title(readings, metric, superlative, kind)
+    order = [*reversed(values), *([OVERALL] if len(values) > 1 else [])]
+    title = _title(readings, metric, words, kind)
     bars = []
     for language in order:
         figure = readings.figure(metric, language)
@@ -101,15 +101,14 @@ def _bars(readings: Readings, metric: str, superlative: str, reading: str, axis:
     return Figure(metric.replace("_", "-"), title, reading, chart, sheet)
 
 
-def _title(readings: Readings, metric: str, superlative: str, kind: Format) -> str:
+def _title(readings: Readings, metric: str, words: tuple[str, str], kind: Format) -> str:
+    """Who has most and least; `words` say of what, as a superlative and after a number."""
     values = readings.values(metric)
-    if not values:
-        return f"No text to measure: {superlative}"
     cheapest, dearest = next(iter(values)), next(reversed(values))
     if len(values) == 1:
-        return f"{readings.name(dearest)}: {value_text(values[dearest], kind)}"
+        return f"{readings.name(dearest)}: {value_text(values[dearest], kind)} {words[1]}"
     return (
-        f"{readings.name(dearest)} has the {superlative}, {value_text(values[dearest], kind)}; "
+        f"{readings.name(dearest)} has the {words[0]}, {value_text(values[dearest], kind)}; "
         f"{readings.inline_name(cheapest)} the fewest, {value_text(values[cheapest], kind)}"
     )
 
@@ -120,13 +119,14 @@ def _all_metrics(readings: Readings) -> Sheet:
     headings = [Heading(_heading(metric), _kind(metric), f"{metric.formula}. {_better(metric)}") for metric in metrics]
     rows = [
         (readings.name(language), *(readings.figure(metric.name, language).value for metric in metrics))
-        for language in [*readings.languages, OVERALL]
+        for language in [*readings.languages, *([OVERALL] if len(readings.languages) > 1 else [])]
     ]
     return Sheet.of(
         "Every metric of the multilingual tokenizer. Choose a heading to sort by it; the method explains each.",
         ["language", *headings],
         rows,
         name="all-metrics",
+        title="Every metric, every language",
     )
 
 

@@ -14,7 +14,8 @@ __all__ = ["monolingual_section"]
 
 def monolingual_section(readings: Readings) -> Section | None:
     """Per language, an outlined bar and a dot for each monolingual tokenizer; then the figures as a table of shades."""
-    if not readings.monolingual or not readings.values("fertility"):
+    # One language alone has the same tokenizer twice.
+    if not readings.monolingual or len(readings.values("fertility")) < 2:
         return None
     blocks: list[Figure | Sheet | Note] = [
         _dots(readings, "fertility", "monolingual-fertility", "Tokens per word", 1.0, "number", _own_title(readings)),
@@ -51,8 +52,6 @@ def _own_title(readings: Readings) -> str:
             cost.append(values[MULTILINGUAL] / values[language] - 1)
     if not cases:
         return "There is no evaluation text for the monolingual tokenizers"
-    if cases == 1:
-        return f"Sharing a vocabulary costs {format_share(cost[0])} more tokens"
     each = "every language" if best == cases else f"{best} of {cases} languages"
     return (
         f"In {each} the tokenizer made for it is best; sharing the vocabulary costs {format_share(min(cost))} "

@@ -18,7 +18,7 @@ MOST_PAIRS = 21
 
 def overlap_section(readings: Readings) -> Section | None:
     """Bars for pairs of languages and for the multilingual vocabulary; curves over its size."""
-    if not readings.monolingual or readings.table("overlap") is None:
+    if len(readings.monolingual) < 2 or readings.table("overlap") is None:
         return None
     figures = [*_pairs(readings), *_with_multilingual(readings), *_curves(readings)]
     lead = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from piecework.evaluation.metrics import Array
@@ -33,7 +35,7 @@ def sizes_section(readings: Readings) -> Section | None:
     if len(sizes) < 2 or not np.isfinite(overall).any():
         return None
     marked = shown_sizes(readings, sizes)
-    unit = 1000 if sizes[-1] >= 16_000 else 100
+    unit = 1000 if sizes[-1] >= 16_000 else 100 if sizes[-1] >= 1600 else 10
     blocks: list[Figure | Sheet | Note] = [
         _curves(readings, "fertility", marked, 1.0, "Tokens per word"),
         _curves(readings, "continued_words", marked, 0.0, "Words of more than one token"),
@@ -158,14 +160,27 @@ def _gain_title(overall: Line, unit: int) -> str:
         first = int(large[-1]) + 1 if len(large) else 0
         if first < len(overall.y) * 0.9:
             return (
-                f"From {_rounded(float(overall.x[first]), unit):,} pieces on, another {unit:,} save less than "
+                f"From {_rounded(overall, first, unit):,} pieces on, another {unit:,} save less than "
                 f"{format_share(small)} of the tokens"
             )
     return f"At the full size, another {unit:,} pieces still save {format_share(float(overall.y[-1]))} of the tokens"
 
 
-def _rounded(size: float, unit: int) -> int:
-    return -int(-size // unit) * unit
+def _rounded(line: Line, place: int, unit: int) -> int:
+    """A point of a curve, rounded up where the curve reaches so far."""
+    size = int(line.x[place])
+    rounded = -(-size // unit) * unit
+    return rounded if rounded <= line.x[-1] else size
+
+
+def _choice_title(rows: list[tuple[Any, ...]]) -> str:
+    title = "Which size should I pick?"
+    if len(rows) > 1 and rows[-2][2] is not None:
+        title += (
+            f" {rows[-2][0]:,} pieces need {format_share(rows[-2][2])} more tokens than {rows[-1][0]:,}, "
+            f"{rows[0][0]:,} need {format_share(rows[0][2])}"
+        )
+    return title
 
 
 def _choice(readings: Readings, marked: list[int], unit: int) -> Sheet:
@@ -182,8 +197,8 @@ def _choice(readings: Readings, marked: list[int], unit: int) -> Sheet:
         more = None if value is None else value / full - 1
         rows.append((size, value, more, gain.at(size), worst, by_language.get(worst)))
     return Sheet.of(
-        "Which size should I pick? The smallest at which you can live with the tokens that it costs over the full "
-        "one; where a further step saves next to nothing, more pieces only cost memory.",
+        "The smallest at which you can live with the tokens that it costs over the full one. Where a further step "
+        "saves next to nothing, more pieces only cost memory.",
         [
             Heading("vocabulary size", "count"),
             Heading("fertility, all text", "number"),
@@ -194,4 +209,5 @@ def _choice(readings: Readings, marked: list[int], unit: int) -> Sheet:
         ],
         rows,
         name="which-size",
+        title=_choice_title(rows),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from piecework.report.readings import Readings
-from piecework.report.scales import format_number, format_share
+from piecework.report.scales import format_number
 from piecework.terms import OVERALL
 
 __all__ = ["Card", "Finding", "Summary", "summary_of"]
@@ -55,10 +55,7 @@ def _facts(readings: Readings) -> list[tuple[str, str]]:
     study = readings.results.study
     sampling, recipe = study.sampling, study.recipe
     versions = readings.results.run.get("versions", {})
-    sample = (
-        f"{format_share(float(sampling.train), decimals=2)} to train, "
-        f"{format_share(float(sampling.eval), decimals=2)} to evaluate"
-    )
+    sample = f"{100 * float(sampling.train):g}\u00a0% to train, {100 * float(sampling.eval):g}\u00a0% to evaluate"
     settings = [
         f"{recipe.vocab_size:,} pieces",
         f"character coverage {recipe.character_coverage:g}",
@@ -69,7 +66,7 @@ def _facts(readings: Readings) -> list[tuple[str, str]]:
     known = [f"{name} {version}" for name, version in versions.items() if name in ("piecework", "python")]
     return [
         ("Seed", str(study.seed)),
-        ("Sample", sample.replace(".00 %", " %")),
+        ("Sample", sample),
         ("Weights act on", sampling.weighting),
         ("Recipe", ", ".join(settings)),
         ("Made with", ", ".join(reversed(known))),
@@ -85,10 +82,10 @@ def _cards(readings: Readings) -> list[Card]:
     shown = ", ".join(names) if len(names) <= 8 else ", ".join(names[:7]) + f" and {len(names) - 7} more"
     cards.append(Card(str(len(names)), "language" if len(names) == 1 else "languages", shown))
     if corpus:
-        trained = sum(row["train_bytes"] for row in corpus) / 1e6
         documents = sum(row["train_documents"] for row in corpus)
-        amount = format_number(trained, decimals=0 if trained >= 100 else 1)
-        cards.append(Card(f"{amount} MB", "to train on", _count(documents, "document")))
+        cards.append(
+            Card(_size(sum(row["train_bytes"] for row in corpus)), "to train on", _count(documents, "document"))
+        )
     overall = readings.figure("fertility", OVERALL)
     if overall.value is not None:
         interval = (
@@ -98,6 +95,19 @@ def _cards(readings: Readings) -> list[Card]:
         )
         cards.append(Card(format_number(overall.value), "tokens a word, all text", interval))
     return cards
+
+
+def _size(size_bytes: int) -> str:
+    """A size in the unit that fits it.
+
+    >>> _size(12_345), _size(60_612_000), _size(5_240_000_000)
+    ('12 kB', '60.6 MB', '5.2 GB')
+    """
+    unit, factor = next(
+        pair for pair in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)) if size_bytes >= pair[1] or pair[0] == "kB"
+    )
+    size = size_bytes / factor
+    return f"{format_number(size, decimals=0 if size >= 100 or unit == 'kB' else 1)} {unit}"
 
 
 def _count(count: int, noun: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from piecework.report.blocks import Figure, Heading, Section, Sheet
+from piecework.report.blocks import Figure, Heading, Section, Sheet, printable
 from piecework.report.charts import Bar, BarChart, Column, Histogram
 from piecework.report.readings import Readings
 from piecework.report.scales import format_share
@@ -24,10 +24,17 @@ def vocabulary_section(readings: Readings) -> Section | None:
     blocks: list[Figure | Sheet] = [
         Sheet.of(
             "The vocabulary by group, in the order of the paper's table.",
-            ["group", Heading("pieces", "count"), Heading("share", "share"), "ids", Heading("for example", "pieces")],
+            [
+                "group",
+                Heading("pieces", "count"),
+                Heading("share", "share"),
+                Heading("ids", "ids"),
+                Heading("for example", "pieces"),
+            ],
             [(row["group"], row["pieces"], row["share"], row["ids"], row["examples"].split("  ")) for row in groups],
             name="groups",
             sortable=False,
+            title=_groups_title(groups),
         ),
         *_lengths(readings),
         *_use(readings),
@@ -37,6 +44,11 @@ def vocabulary_section(readings: Readings) -> Section | None:
         "runs of spaces are put in by the recipe, and single characters by the share of the text to be covered."
     )
     return Section("vocabulary", "The vocabulary", lead, tuple(blocks))
+
+
+def _groups_title(groups: list[dict[str, Any]]) -> str:
+    learnt = sum(row["share"] for row in groups if row["group"] == "regular")
+    return f"{format_share(learnt, decimals=0)} of the vocabulary is learnt from the text"
 
 
 def _lengths(readings: Readings) -> list[Figure | Sheet]:
@@ -103,8 +115,13 @@ def _examples(readings: Readings) -> list[Sheet]:
             rows,
             name="pieces-by-length",
             sortable=False,
+            title=f"From {_quoted(rows[0][2])} to {_quoted(rows[-1][2])}" if rows else "",
         )
     ]
+
+
+def _quoted(pieces: list[str]) -> str:
+    return f"“{printable(pieces[0])}”"
 
 
 def _use(readings: Readings) -> list[Figure]:
