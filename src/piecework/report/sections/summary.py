@@ -103,10 +103,9 @@ def _size(size_bytes: int) -> str:
     >>> _size(12_345), _size(60_612_000), _size(5_240_000_000)
     ('12 kB', '60.6 MB', '5.2 GB')
     """
-    unit, factor = next(
-        pair for pair in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)) if size_bytes >= pair[1] or pair[0] == "kB"
-    )
-    size = size_bytes / factor
+    units = {"GB": 1e9, "MB": 1e6, "kB": 1e3}
+    unit = next((unit for unit, factor in units.items() if size_bytes >= factor), "kB")
+    size = size_bytes / units[unit]
     return f"{format_number(size, decimals=0 if size >= 100 or unit == 'kB' else 1)} {unit}"
 
 
