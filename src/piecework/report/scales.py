@@ -75,15 +75,15 @@ def format_share(value: float | None, *, decimals: int = 1) -> str:
 
 
 def short_count(value: float) -> str:
-    """A number for an axis.
+    """A number for an axis: short where it is round, else in full.
 
-    >>> [short_count(value) for value in (0, 950, 64_000, 51_200, 2_500_000)]
-    ['0', '950', '64k', '51.2k', '2.5M']
+    >>> [short_count(value) for value in (0, 950, 64_000, 51_200, 8_192, 2_500_000, 0.5)]
+    ['0', '950', '64k', '51.2k', '8,192', '2.5M', '0.5']
     """
     for limit, letter in ((1_000_000, "M"), (1_000, "k")):
-        if abs(value) >= limit:
-            return f"{value / limit:.4g}{letter}"
-    return f"{value:.4g}"
+        if abs(value) >= limit and value % (limit / 10) == 0:
+            return f"{value / limit:g}{letter}"
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def keep_apart(wanted: Sequence[float], *, distance: float, low: float, high: float) -> list[float]:

@@ -114,11 +114,13 @@ def _gain(sizes: Array, values: Array, unit: int) -> tuple[Array, Array]:
 
 
 def _gains(readings: Readings, marked: list[int], unit: int) -> list[Figure]:
+    # The first sizes gain so much that nothing else could be seen beside them.
+    start = marked[1] if len(marked) > 3 else marked[0]
     looks = {**readings.looks, OVERALL: Look("var(--axis)", "circle")}
     lines = []
     for language in [*readings.languages, OVERALL]:
         line = Line(readings.name(language), looks[language], *_gain(*readings.curve("fertility", language), unit))
-        line = line.since(marked[0])
+        line = line.since(start)
         if np.isfinite(line.y).any():
             lines.append(line)
     if not lines:

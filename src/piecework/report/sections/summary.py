@@ -35,6 +35,7 @@ class Summary:
     """The top of the report."""
 
     name: str
+    description: str
     facts: tuple[tuple[str, str], ...]
     cards: tuple[Card, ...]
     findings: tuple[Finding, ...]
@@ -45,6 +46,7 @@ def summary_of(readings: Readings) -> Summary:
     sentences = readings.rows("summary")[:MOST_FINDINGS]
     return Summary(
         readings.results.name,
+        readings.results.study.description,
         tuple(_facts(readings)),
         tuple(_cards(readings)),
         tuple(Finding(row["sentence"], row["certainty"]) for row in sentences),
