@@ -40,6 +40,29 @@ CLASHES = """() => [...document.querySelectorAll('figure .chart svg')]
   })"""
 
 
+# Texts of the page whose contrast with what is behind them is too low; those of charts are computed from the palette.
+FAINT = """() => {
+  const channels = (text) => text.match(/[\\d.]+/g).map(Number);
+  const luminance = (rgb) => rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (; element; element = element.parentElement) {
+      const [r, g, b, a = 1] = channels(getComputedStyle(element).backgroundColor);
+      if (a) return [r, g, b];
+    }
+  };
+  const opacity = (element) => element ? getComputedStyle(element).opacity * opacity(element.parentElement) : 1;
+  return [...document.querySelectorAll('body *:not(svg *, script)')]
+    .filter(each => each.getClientRects().length && [...each.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+    .map(each => {
+      const ground = behind(each), share = opacity(each);
+      const ink = channels(getComputedStyle(each).color).slice(0, 3).map((v, i) => v * share + ground[i] * (1 - share));
+      const [dark, light] = [luminance(ink), luminance(ground)].sort((a, b) => a - b);
+      return [(light + 0.05) / (dark + 0.05), each.tagName, each.textContent.slice(0, 40)];
+    }).filter(([contrast]) => contrast < 4.5);
+}"""
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"": tmp_path_factory.mktemp("reports")}
@@ -74,6 +97,7 @@ def test_everything_is_there_and_fits(address: str, visit: Visitor, width: int, 
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 22, 26)")
     assert page.evaluate(CLASHES) == []
+    assert page.evaluate(FAINT) == []
 
 
 @every

@@ -36,6 +36,14 @@ def test_writes_page_and_charts(folder: Path) -> None:
     assert run("report", folder, "-q", cwd=folder.parent).stderr == ""
 
 
+def test_the_same_page_as_the_run_wrote(bare: StudyResults, folder: Path) -> None:
+    assert run("report", folder, cwd=folder.parent).returncode == 0
+    assert (folder / "report.html").read_bytes() == bare.report.read_bytes()
+    drawn = sorted((folder / "results/figures").iterdir())
+    assert [path.name for path in drawn] == sorted(path.name for path in (bare.folder / "results/figures").iterdir())
+    assert all(path.read_bytes() == (bare.folder / "results/figures" / path.name).read_bytes() for path in drawn)
+
+
 def test_another_file_is_not_replaced(folder: Path) -> None:
     page = folder.parent / "mine.html"
     page.write_text("mine")
