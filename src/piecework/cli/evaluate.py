@@ -142,13 +142,10 @@ def model_names(paths: Sequence[Path]) -> list[str]:
     """
     parts = []
     for path in paths:
-        named = (
-            path.parent
-            if path.name in ("tokenizer.model", "tokenizer.json")
-            else path.with_suffix("")
-            if path.is_file()
-            else path
-        )
+        if path.name in ("tokenizer.model", "tokenizer.json"):
+            named = path.parent
+        else:
+            named = path.with_suffix("") if path.is_file() else path
         if named.suffix == ".model":
             named = named.with_suffix("")
         parts.append([part for part in (named if named.name else named.resolve()).parts if part != "/"])
