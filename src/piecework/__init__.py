@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from piecework.corpus.clean_up import clean_up
     from piecework.counting.local import count
     from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts, count_words
@@ -75,6 +76,7 @@ _HOMES = {
     "VocabularyTooLargeError": "errors",
     "WordCounts": "counting.words",
     "analyse_vocabulary": "evaluation.vocabulary",
+    "clean_up": "corpus.clean_up",
     "compare": "evaluation.compare",
     "count": "counting.local",
     "count_units": "evaluation.units",
@@ -119,6 +121,7 @@ __all__ = [
     "VocabularyTooLargeError",
     "WordCounts",
     "analyse_vocabulary",
+    "clean_up",
     "compare",
     "count",
     "count_units",

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from piecework.errors import RecipeError
-from piecework.terms import PieceType, RunOrder
+from piecework.terms import CleanUp, PieceType, RunOrder
 
 __all__ = ["CODE_TOKENS", "Recipe"]
 
@@ -21,7 +21,7 @@ CODE_TOKENS = ("<|javascript|>", "<|python|>", "<|sql|>", "<|shell|>")
 _INT32 = (1 << 31) - 1
 
 # Not SentencePiece's: they change what is made of its result, and are not written into the model.
-_OURS = {"whitespace_runs", "minimum_frequency"}
+_OURS = {"whitespace_runs", "minimum_frequency", "clean_up"}
 
 
 class Recipe(BaseModel):
@@ -69,6 +69,8 @@ class Recipe(BaseModel):
     """Pieces of 2 to 24 ▁ in place of the last merges: in the order of the `paper`, or `portable`, or none."""
     minimum_frequency: int = Field(0, ge=0)
     """No merge that occurs less often. SentencePiece has no such limit, and takes merges that occur no more."""
+    clean_up: CleanUp | None = None
+    """Documents are cleaned before they are counted, as `GPTSw3Tokenizer` cleans a text before it encodes it."""
 
     def __init__(self, **settings: Any) -> None:
         try:
@@ -166,7 +168,7 @@ class Recipe(BaseModel):
     def sentencepiece_arguments(self) -> dict[str, Any]:
         """The keyword arguments with which `SentencePieceTrainer.train` gives the same model.
 
-        Without `whitespace_runs` and `minimum_frequency`, which SentencePiece does not have.
+        Without `whitespace_runs`, `minimum_frequency` and `clean_up`, which SentencePiece does not have.
         """
         given = {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set - _OURS}
         return {

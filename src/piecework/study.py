@@ -357,9 +357,9 @@ class Study(_Table):
     def counting_key(self, subsets: Sequence[Subset] | None = None) -> str:
         """A hash of all settings that the counts depend on, in hexadecimal.
 
-        The recipe is not among them, but for `max_sentence_length` where it is given: longer lines are not counted. Nor
-        is where the files lie; which they are is for whoever keeps the counts to compare. The subsets are those of
-        `find_subsets`, which is called unless they are given.
+        The recipe is not among them, but for `max_sentence_length` where it is given, as longer lines are not counted,
+        and for `clean_up`. Nor is where the files lie; which they are is for whoever keeps the counts to compare. The
+        subsets are those of `find_subsets`, which is called unless they are given.
         """
         if subsets is None:
             from piecework.corpus.subsets import find_subsets
@@ -376,6 +376,8 @@ class Study(_Table):
             "seed": self.seed,
             "sampling": self.sampling.model_dump(mode="json"),
             "max_sentence_length": self.recipe.max_sentence_length if long_lines else None,
+            # Not there where there is none, so that counts made before there was one are still good.
+            **({"clean_up": self.recipe.clean_up} if self.recipe.clean_up else {}),
             "subsets": [
                 {
                     "category": subset.category,

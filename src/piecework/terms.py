@@ -2,10 +2,11 @@
 
 from typing import Literal
 
-__all__ = ["CUT", "MULTILINGUAL", "OVERALL", "PieceType", "RunOrder"]
+__all__ = ["CUT", "MULTILINGUAL", "OVERALL", "CleanUp", "PieceType", "RunOrder"]
 
 PieceType = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
 RunOrder = Literal["paper", "portable"]
+CleanUp = Literal["gpt-sw3"]
 
 OVERALL = "overall"
 """What results call all languages together."""

@@ -14,15 +14,23 @@ from piecework.exact import parse_exact
 if TYPE_CHECKING:
     from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts
+    from piecework.recipe import Recipe
 
 __all__ = ["load_training", "resolve_weights"]
 
 
-def load_training(folder: Path, languages: Sequence[str], weights: Sequence[str]) -> WordCounts:
-    """The words of these languages, or of all, each subset times its weight."""
+def load_training(folder: Path, languages: Sequence[str], weights: Sequence[str], recipe: Recipe) -> WordCounts:
+    """The words of these languages, or of all, each subset times its weight; cleaned up as the recipe has it."""
     from piecework.counting.store import Counts
 
     counts = Counts.load(folder)
+    made_with = counts.description["settings"].get("clean_up")
+    if "clean_up" in recipe.model_fields_set and recipe.clean_up != made_with:
+        raise RecipeError(
+            f"clean_up = {recipe.clean_up or 'none'}: the counts in {folder} were made with clean_up ="
+            f" {made_with or 'none'}, which is done when documents are read; set it in [recipe] of the study and count"
+            " again, or leave it out"
+        )
     return counts.training(language=list(languages) or None, weights=resolve_weights(counts, weights))
 
 

@@ -114,7 +114,7 @@ def command(
     if counts_folder is not None:
         from piecework.cli.stored_counts import load_training
 
-        counts = load_training(counts_folder, languages, weights)
+        counts = load_training(counts_folder, languages, weights, resolved)
         terminal.say(f"loaded {format_count(len(counts), 'distinct word')} of {counts.total:,} from {counts_folder}")
         done = {"counts": str(counts_folder), "languages": languages, "weights": weights}
     else:
@@ -185,7 +185,7 @@ def _count(
     total_bytes = sum(file.size_bytes for file in files)
     read_bytes = 0
     with show_progress(terminal, "counting", "bytes") as update:
-        for batch in open_batches(files, text_field=text_field, skipped=skipped):
+        for batch in open_batches(files, text_field=text_field, skipped=skipped, clean_up=recipe.clean_up):
             counter.add(batch.documents)
             read_bytes += batch.read_bytes
             update(read_bytes, total_bytes)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Literal
+from typing import Any
 
-__all__ = ["CleanUp", "clean_up", "clean_up_bytes"]
-
-CleanUp = Literal["gpt-sw3"]
+__all__ = ["clean_documents", "clean_up", "clean_up_bytes"]
 
 # Control characters but tab and newline, the no-break space, the soft hyphen and the zero-width space.
 _DELETED = (*range(9), *range(11, 32), *range(127, 161), 0xAD, 0x200B)
@@ -35,6 +33,12 @@ def clean_up_bytes(document: bytes) -> bytes:
     if document.isascii():
         return document.translate(None, _ASCII_DELETED)
     return clean_up(document.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def clean_documents(documents: Any) -> list[str | bytes]:
+    """The same for documents as readers give them: strings, bytes, or an Arrow array of strings."""
+    texts = documents if isinstance(documents, list) else documents.to_pylist()
+    return [clean_up_bytes(text) if isinstance(text, bytes) else clean_up(text) for text in texts]
 
 
 _ASCII_DELETED = bytes(code for code in _DELETED if code < 128)

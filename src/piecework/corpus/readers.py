@@ -4,11 +4,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from piecework.corpus.clean_up import clean_documents
 from piecework.corpus.inputs import InputFile, Slice, find_files
 from piecework.corpus.skipped import LOCATIONS_KEPT, Reason, Skipped
 from piecework.corpus.streams import ByteStream, line_blocks
@@ -17,6 +18,8 @@ from piecework.errors import InputError
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
+
+from piecework.terms import CleanUp
 
 __all__ = ["Batch", "Documents", "TextUnit", "open_batches", "open_parquet"]
 
@@ -52,11 +55,13 @@ def open_batches(
     text_unit: TextUnit = "block",
     batch_bytes: int = 16 << 20,
     skipped: Skipped | None = None,
+    clean_up: CleanUp | None = None,
 ) -> Iterator[Batch]:
     """Read text, JSONL and Parquet files; folders and globs stand for the files in them.
 
     The files are looked up at once, so that one that is missing is an error before any is read. Records that
-    cannot be used are counted in `skipped`; the lines of a slice are counted from its first one.
+    cannot be used are counted in `skipped`; the lines of a slice are counted from its first one. With `clean_up`
+    documents are handed out as that client would send them.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "greetings.jsonl")
@@ -73,7 +78,10 @@ def open_batches(
             slices.append(path)
         else:
             slices += map(Slice, [path] if isinstance(path, InputFile) else find_files([path]))
-    return _read_slices(slices, text_field, text_unit, batch_bytes, Skipped() if skipped is None else skipped)
+    batches = _read_slices(slices, text_field, text_unit, batch_bytes, Skipped() if skipped is None else skipped)
+    if clean_up is None:
+        return batches
+    return (replace(batch, documents=clean_documents(batch.documents)) for batch in batches)
 
 
 def _read_slices(

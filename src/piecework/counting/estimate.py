@@ -14,6 +14,7 @@ from piecework.counting.machine import AROUND_DUCKDB_BYTES, PARENT_BYTES, PROCES
 from piecework.counting.plan import Plan
 from piecework.counting.tables import DocumentCounter
 from piecework.counting.worker import encoded
+from piecework.terms import CleanUp
 
 if TYPE_CHECKING:
     from piecework.corpus.subsets import Subset
@@ -62,7 +63,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
     estimates = []
     table_bytes = rows = 0.0
     for subset in wanted:
-        sample = _Sample(subset, seconds=SAMPLE_SECONDS / len(wanted))
+        sample = _Sample(subset, seconds=SAMPLE_SECONDS / len(wanted), clean_up=plan.study.recipe.clean_up)
         started = time.process_time()
         sizes = []
         texts = []
@@ -111,10 +112,11 @@ def _heaps(growth: float) -> float:
 class _Sample:
     """The starts of a few files of a subset, spread evenly over it."""
 
-    def __init__(self, subset: Subset, *, seconds: float) -> None:
+    def __init__(self, subset: Subset, *, seconds: float, clean_up: CleanUp | None) -> None:
         self.read_bytes = 0
         self.exact_documents: int | None = None
         self._subset = subset
+        self._clean_up = clean_up
         self._deadline = time.monotonic() + seconds
         files = [file for file in subset.files if file.size_bytes]
         count = min(len(files), SAMPLE_FILES)
@@ -129,6 +131,7 @@ class _Sample:
                 text_field=self._subset.text_field,
                 text_unit=self._subset.documents,
                 batch_bytes=SAMPLE_BATCH_BYTES,
+                clean_up=self._clean_up,
             )
             for batch in batches:
                 self.read_bytes += batch.read_bytes

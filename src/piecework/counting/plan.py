@@ -33,7 +33,8 @@ class Plan:
         """The plan for a study, from the files as they are now."""
         subsets = find_subsets(study)
         key = study.counting_key(subsets)
-        shards = plan_shards(subsets, key, folder=study.folder, shard_bytes=shard_bytes)
+        clean_up = study.recipe.clean_up
+        shards = plan_shards(subsets, key, folder=study.folder, shard_bytes=shard_bytes, clean_up=clean_up)
         return cls(study, tuple(subsets), tuple(shards), study.counting_settings(subsets))
 
     @property
@@ -78,7 +79,8 @@ class Plan:
         if description["format"] != FORMAT:
             return "of another version"
         if description["settings"] != self.settings:
-            changed = [name for name, value in self.settings.items() if description["settings"].get(name) != value]
+            made, wanted = description["settings"], self.settings
+            changed = [name for name in {**made, **wanted} if made.get(name) != wanted.get(name)]
             return f"settings that differ: {', '.join(changed)}"
         before, now = ({stamp["path"]: stamp for stamp in files} for files in (description["files"], self.files()))
         if before != now:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from piecework.corpus.inputs import InputFile, Slice
 from piecework.corpus.readers import open_parquet
 from piecework.errors import InputError
+from piecework.terms import CleanUp
 
 if TYPE_CHECKING:
     # Only for types: the processes that count need neither, and start sooner without pydantic.
@@ -43,6 +44,7 @@ class Shard:
     text_field: str
     documents: DocumentUnit
     code_token: str | None
+    clean_up: CleanUp | None
     slices: tuple[Slice, ...]
     size_bytes: int
 
@@ -63,7 +65,12 @@ class Shard:
 
 
 def plan_shards(
-    subsets: Iterable[Subset], settings_key: str, *, folder: Path, shard_bytes: int | None = None
+    subsets: Iterable[Subset],
+    settings_key: str,
+    *,
+    folder: Path,
+    shard_bytes: int | None = None,
+    clean_up: CleanUp | None = None,
 ) -> list[Shard]:
     """The shards of these subsets, in the order in which to count them.
 
@@ -76,7 +83,7 @@ def plan_shards(
         size_bytes = sum(file.size_bytes for subset in subsets for file in subset.files)
         shard_bytes = min(max(SMALLEST_SHARD_BYTES, size_bytes // MOST_SHARDS), LARGEST_SHARD_BYTES)
     shards = [
-        _shard(subset, slices, settings_key, folder)
+        _shard(subset, slices, settings_key, folder, clean_up)
         for subset in subsets
         for slices in _grouped(subset, max(1, shard_bytes))
     ]
@@ -140,7 +147,9 @@ def _check_regular(file: InputFile) -> None:
         raise InputError(f"{file.path}: not a file that can be read again; write what it gives into a file first")
 
 
-def _shard(subset: Subset, slices: Sequence[tuple[Slice, int]], settings_key: str, folder: Path) -> Shard:
+def _shard(
+    subset: Subset, slices: Sequence[tuple[Slice, int]], settings_key: str, folder: Path, clean_up: CleanUp | None
+) -> Shard:
     own: list[Any] = [subset.category, subset.language, subset.text_field, subset.documents, subset.code_token]
     parts = [[*file_stamp(part.file, folder).values(), part.start, part.stop] for part, _ in slices]
     key = hashlib.blake2b(json.dumps([settings_key, own, parts]).encode(), digest_size=16).hexdigest()
@@ -151,6 +160,7 @@ def _shard(subset: Subset, slices: Sequence[tuple[Slice, int]], settings_key: st
         text_field=subset.text_field,
         documents=subset.documents,
         code_token=subset.code_token,
+        clean_up=clean_up,
         slices=tuple(part for part, _ in slices),
         size_bytes=sum(size for _, size in slices),
     )

@@ -56,6 +56,7 @@ def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> S
                 text_unit=shard.documents,
                 batch_bytes=BATCH_BYTES,
                 skipped=skipped,
+                clean_up=shard.clean_up,
             ):
                 if job.strict and skipped.counts:
                     raise InputError(first_skipped(part, skipped))

@@ -15,6 +15,7 @@ from piecework.corpus.subsets import Subset
 from piecework.counting.plan import Plan
 from piecework.evaluation.study_tables import Passage
 from piecework.files import replace_atomically
+from piecework.terms import CleanUp
 
 __all__ = ["find_passages", "load_passages", "save_passages"]
 
@@ -38,7 +39,7 @@ def find_passages(plan: Plan) -> list[Passage]:
     found = []
     for language, subsets in by_language.items():
         wanted = KINDS_OF_CODE if language == CODE else 1
-        passages = (_passage(subset, sampler) for subset in subsets)
+        passages = (_passage(subset, sampler, plan.study.recipe.clean_up) for subset in subsets)
         found += [passage for passage in passages if passage is not None][:wanted]
     return found
 
@@ -56,11 +57,11 @@ def load_passages(path: Path) -> list[Passage]:
     return [Passage(**each) for each in content]
 
 
-def _passage(subset: Subset, sampler: Sampler) -> Passage | None:
+def _passage(subset: Subset, sampler: Sampler, clean_up: CleanUp | None) -> Passage | None:
     """Of the documents that evaluate, the first that is long enough; else the longest; else any document."""
     cut = _cut_code if subset.language == CODE else _cut_text
     best: tuple[bool, int, str] | None = None
-    for number, text in enumerate(_documents(subset)):
+    for number, text in enumerate(_documents(subset, clean_up)):
         evaluates = sampler.place(text.encode("utf-8", "surrogatepass"), subset.name).evaluation
         passage = cut(text)
         if evaluates and len(passage) >= CHARACTERS // 2:
@@ -72,10 +73,14 @@ def _passage(subset: Subset, sampler: Sampler) -> Passage | None:
     return Passage(subset.language, subset.category, best[2]) if best else None
 
 
-def _documents(subset: Subset) -> Iterator[str]:
+def _documents(subset: Subset, clean_up: CleanUp | None) -> Iterator[str]:
     read = 0
     batches = open_batches(
-        subset.files, text_field=subset.text_field, text_unit=subset.documents, batch_bytes=BATCH_BYTES
+        subset.files,
+        text_field=subset.text_field,
+        text_unit=subset.documents,
+        batch_bytes=BATCH_BYTES,
+        clean_up=clean_up,
     )
     for batch in batches:
         documents = batch.documents if isinstance(batch.documents, list) else batch.documents.to_pylist()  # type: ignore[union-attr]
