@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <numeric>
 #include <optional>
 
 #include "arrow_strings.hpp"
@@ -101,15 +102,21 @@ nb::list id_list(const uint32_t* first, const uint32_t* last) {
 // Python's memory in one piece: what a pyarrow buffer is made from.
 nb::bytes raw_bytes(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
 
-// Words in canonical order as the buffers of a large_utf8 and a uint64 column. A word that opens a line stands as it
-// is, any other has ▁ in front.
-std::tuple<nb::bytes, nb::bytes, nb::bytes> table_columns(const WordTable& table) {
+std::vector<uint32_t> all_indices(const WordTable& table) {
+  std::vector<uint32_t> indices(table.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
+}
+
+// Words, in canonical order or in none, as the buffers of a large_utf8 and a uint64 column. A word that opens a line
+// stands as it is, any other has ▁ in front.
+std::tuple<nb::bytes, nb::bytes, nb::bytes> table_columns(const WordTable& table, bool ordered) {
   std::vector<int64_t> offsets{0};
   std::string data;
   std::vector<uint64_t> counts;
   {
     nb::gil_scoped_release unlocked;
-    for (const uint32_t index : table.sorted()) {
+    for (const uint32_t index : ordered ? table.sorted() : all_indices(table)) {
       const Word word = table.at(index);
       if (!word.opens_line) data += kSpaceMarkUtf8;
       data += word.bytes;
@@ -121,16 +128,16 @@ std::tuple<nb::bytes, nb::bytes, nb::bytes> table_columns(const WordTable& table
           raw_bytes(counts.data(), counts.size() * sizeof(uint64_t))};
 }
 
-// Units in their order as buffers: buckets and flags a byte each, then a large_utf8 and a uint64 column.
-std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> take_evaluation(DocumentCounter& counter,
-                                                                                  bool plain) {
+// Units, in their order or in none, as buffers: buckets and flags a byte each, then a large_utf8 and a uint64 column.
+std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> take_evaluation(DocumentCounter& counter, bool plain,
+                                                                                  bool ordered) {
   std::string buckets, opens, data;
   std::vector<int64_t> offsets{0};
   std::vector<uint64_t> counts;
   {
     nb::gil_scoped_release unlocked;
     const WordTable table = counter.take_evaluation(plain);
-    for (const uint32_t index : DocumentCounter::sorted_units(table)) {
+    for (const uint32_t index : ordered ? DocumentCounter::sorted_units(table) : all_indices(table)) {
       const Unit unit = DocumentCounter::unit_at(table, index);
       buckets += static_cast<char>(unit.bucket);
       opens += static_cast<char>(unit.opens_document);
@@ -395,7 +402,7 @@ NB_MODULE(_core, m) {
       .def("__len__", &WordTable::size)
       .def_prop_ro("total", &WordTable::total)
       .def_prop_ro("memory_bytes", &WordTable::memory_bytes)
-      .def("columns", &table_columns)
+      .def("columns", &table_columns, nb::kw_only(), nb::arg("ordered") = true)
       .def("add_columns", &add_columns, nb::arg("words"), nb::arg("counts"))
       .def(
           "merge", [](WordTable& table, const WordTable& other) { table.merge(other); }, nb::arg("other"),
@@ -454,7 +461,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("memory_bytes", &DocumentCounter::memory_bytes)
       .def_prop_ro("statistics", &DocumentCounter::statistics)
       .def("take_training", &DocumentCounter::take_training)
-      .def("take_evaluation", &take_evaluation, nb::arg("plain"));
+      .def("take_evaluation", &take_evaluation, nb::arg("plain"), nb::kw_only(), nb::arg("ordered") = true);
 
   nb::class_<TrainingResult>(m, "TrainingResult")
       .def_prop_ro("merges",

@@ -95,7 +95,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
         if sizes:
             shards = max(1, sum(shard.subset == subset.name for shard in plan.shards))
             table_bytes = max(table_bytes, counter.memory_bytes * _heaps(growth * counted / shards))
-            rows += len(counter.take()["train"]) * _heaps(growth * counted / shards) * shards
+            rows += len(counter.take(ordered=False)["train"]) * _heaps(growth * counted / shards) * shards
     counting_bytes = budget.processes * (PROCESS_BYTES + TABLE_COPIES * min(table_bytes, budget.table_bytes))
     merging_bytes = AROUND_DUCKDB_BYTES + min(rows * MERGED_ROW_BYTES, budget.merge_bytes)
     return Estimate(

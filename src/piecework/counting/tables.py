@@ -50,18 +50,18 @@ class DocumentCounter:
         """Training lines left out because they contain ▅ (U+2585)."""
         return self._counter.statistics.marked_lines
 
-    def take(self) -> dict[str, pa.Table]:
-        """The tables `train`, `eval` and `eval_plain`, each sorted; the counter is empty afterwards."""
+    def take(self, *, ordered: bool = True) -> dict[str, pa.Table]:
+        """The tables `train`, `eval` and `eval_plain`, sorted or in no order; the counter is empty afterwards."""
         return {
-            "train": words_to_arrow(self._counter.take_training()),
-            "eval": self._units(plain=False),
-            "eval_plain": self._units(plain=True),
+            "train": words_to_arrow(self._counter.take_training(), ordered=ordered),
+            "eval": self._units(plain=False, ordered=ordered),
+            "eval_plain": self._units(plain=True, ordered=ordered),
         }
 
-    def _units(self, *, plain: bool) -> pa.Table:
+    def _units(self, *, plain: bool, ordered: bool) -> pa.Table:
         import pyarrow as pa
 
-        buckets, opens, offsets, data, counts = map(pa.py_buffer, self._counter.take_evaluation(plain))
+        buckets, opens, offsets, data, counts = map(pa.py_buffer, self._counter.take_evaluation(plain, ordered=ordered))
         n = buckets.size
         return pa.table(
             {

@@ -241,11 +241,11 @@ def count_words(texts: Any, *, threads: int = 1, max_sentence_length: int | None
     return counter.finish()
 
 
-def words_to_arrow(table: _core.WordTable) -> pa.Table:
-    """The words and counts of a native table, sorted by word."""
+def words_to_arrow(table: _core.WordTable, *, ordered: bool = True) -> pa.Table:
+    """The words and counts of a native table, sorted by word or in no order."""
     import pyarrow as pa
 
-    offsets, data, counts = map(pa.py_buffer, table.columns())
+    offsets, data, counts = map(pa.py_buffer, table.columns(ordered=ordered))
     words = pa.Array.from_buffers(pa.large_string(), len(table), [None, offsets, data])
     return pa.table({"word": words, "count": pa.Array.from_buffers(pa.uint64(), len(table), [None, counts])})
 

@@ -157,7 +157,7 @@ class _Tables:
     def spill(self) -> None:
         import pyarrow.parquet as pq
 
-        tables = self.counter.take()
+        tables = self.counter.take(ordered=False)  # merging sorts them
         while tables:
             name, table = tables.popitem()
             if not len(table):
