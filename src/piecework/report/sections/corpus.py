@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from piecework.report.blocks import Figure, Heading, Note, Section, Sheet
 from piecework.report.charts import Bar, BarChart
@@ -68,10 +69,8 @@ def corpus_section(readings: Readings) -> Section | None:
     return Section("corpus", "The corpus", _lead(readings, rows), tuple(blocks))
 
 
-def _lead(readings: Readings, rows: list[dict[str, object]]) -> str:
-    documents, used, held_out = (
-        sum(int(str(row[f"{side}_documents"])) for row in rows) for side in ("read", "train", "eval")
-    )
+def _lead(readings: Readings, rows: list[dict[str, Any]]) -> str:
+    documents, used, held_out = (sum(row[f"{side}_documents"] for row in rows) for side in ("read", "train", "eval"))
     weighting = readings.results.study.sampling.weighting
     acts = (
         "Weights act on the counts: every subset is sampled alike, and its words count as often as its weight says."
@@ -84,36 +83,31 @@ def _lead(readings: Readings, rows: list[dict[str, object]]) -> str:
     )
 
 
-def _text_by_language(readings: Readings, rows: list[dict[str, object]]) -> list[Figure]:
+def _text_by_language(readings: Readings, rows: list[dict[str, Any]]) -> list[Figure]:
+    """What training sees of each language: under weights that act on documents the sample has them already."""
+    by_counts = readings.results.study.sampling.weighting == "counts"
     sizes: Counter[str] = Counter()
+    weighted: Counter[str] = Counter()
     for row in rows:
-        sizes[str(row["language"])] += int(str(row["train_bytes"]))
-    total = sum(sizes.values())
+        sizes[row["language"]] += row["train_bytes"]
+        weighted[row["language"]] += row["train_bytes"] * (_decimal(row["weight"]) if by_counts else 1)
+    total = sum(weighted.values())
     if not total:
         return []
-    order = sorted(sizes, key=lambda name: (-sizes[name], name))
-    title = f"{readings.name(order[0])} has {format_share(sizes[order[0]] / total, decimals=0)} of the training text"
+    order = sorted(weighted, key=lambda name: (-weighted[name], name))
+    title = f"{readings.name(order[0])} is {format_share(weighted[order[0]] / total, decimals=0)} of what training sees"
     if len(order) > 1:
         least = order[-1]
-        title += f", {readings.inline_name(least)} {format_share(sizes[least] / total, decimals=0)}"
-    bars = tuple(
-        Bar(readings.name(name), sizes[name] / total, colour=readings.looks[name].colour)
-        for name in order
-        if name in readings.looks
-    )
-    chart = BarChart(
-        title,
-        f"Share of the training sample's bytes: {_listed(bars)}.",
-        "Share of the training sample, in bytes",
-        bars,
-        kind="share",
-    )
+        title += f", {readings.inline_name(least)} {format_share(weighted[least] / total, decimals=0)}"
+    bars = tuple(Bar(readings.name(name), weighted[name] / total, colour=readings.looks[name].colour) for name in order)
+    axis = "Share of the training text, in bytes"
+    chart = BarChart(title, f"{axis}: {_listed(bars)}.", axis, bars, kind="share")
     sheet = Sheet.of(
         "Training text by language",
-        ["language", Heading("text", "bytes"), Heading("share", "share")],
-        [(readings.name(name), sizes[name], sizes[name] / total) for name in order],
+        ["language", Heading("text", "bytes"), Heading("share, weighted", "share")],
+        [(readings.name(name), sizes[name], weighted[name] / total) for name in order],
     )
-    reading = "Bytes of text in the training sample, before weights that act on counts."
+    reading = "Bytes of text in the training sample, each subset with its weight."
     return [Figure("training-text", title, reading, chart, sheet)]
 
 

@@ -31,7 +31,7 @@ def languages_section(readings: Readings) -> Section | None:
         _bars(
             readings,
             "fertility",
-            ("most tokens a word", "tokens a word"),
+            "tokens a word",
             "Tokens per word. Punctuation is removed first, and a word is a token that starts with ▁, as in the paper. "
             "1 would be a piece for every word. Lower is better.",
             "Tokens per word",
@@ -40,7 +40,7 @@ def languages_section(readings: Readings) -> Section | None:
         _bars(
             readings,
             "continued_words",
-            ("most words that one piece is not enough for", "of the words take more than one token"),
+            "of the words take more than one token",
             "The share of words that take more than one token, by the same definition of a word. Lower is better.",
             "Words of more than one token",
             0.0,
@@ -53,7 +53,7 @@ def languages_section(readings: Readings) -> Section | None:
         _bars(
             readings,
             "word_fertility",
-            ("most tokens per whitespace word", "tokens per whitespace word"),
+            "tokens per whitespace word",
             "Tokens per whitespace word, punctuation included. Lower is better.",
             "Tokens per whitespace word",
             1.0,
@@ -61,7 +61,7 @@ def languages_section(readings: Readings) -> Section | None:
         _bars(
             readings,
             "split_words",
-            ("most whitespace words that are split", "of the whitespace words are split"),
+            "of the whitespace words are split",
             "The share of whitespace words of two or more tokens. Lower is better.",
             "Whitespace words of two or more tokens",
             0.0,
@@ -75,11 +75,11 @@ def languages_section(readings: Readings) -> Section | None:
     return Section("languages", "The languages", lead, tuple(blocks))
 
 
-def _bars(readings: Readings, metric: str, words: tuple[str, str], reading: str, axis: str, floor: float) -> Figure:
+def _bars(readings: Readings, metric: str, unit: str, reading: str, axis: str, floor: float) -> Figure:
     values = readings.values(metric)
     kind: Format = "share" if metric in SHARES else "number"
     order = [*reversed(values), *([OVERALL] if len(values) > 1 else [])]
-    title = _title(readings, metric, words, kind)
+    title = _title(readings, metric, unit, kind)
     bars = []
     for language in order:
         figure = readings.figure(metric, language)
@@ -101,16 +101,16 @@ def _bars(readings: Readings, metric: str, words: tuple[str, str], reading: str,
     return Figure(metric.replace("_", "-"), title, reading, chart, sheet)
 
 
-def _title(readings: Readings, metric: str, words: tuple[str, str], kind: Format) -> str:
-    """Who has most and least; `words` say of what, as a superlative and after a number."""
+def _title(readings: Readings, metric: str, unit: str, kind: Format) -> str:
+    """Who pays most, beside who pays least; `unit` is what stands after a number."""
     values = readings.values(metric)
     cheapest, dearest = next(iter(values)), next(reversed(values))
-    if len(values) == 1:
-        return f"{readings.name(dearest)}: {value_text(values[dearest], kind)} {words[1]}"
-    return (
-        f"{readings.name(dearest)} has the {words[0]}, {value_text(values[dearest], kind)}; "
-        f"{readings.inline_name(cheapest)} the fewest, {value_text(values[cheapest], kind)}"
-    )
+    high, low = value_text(values[dearest], kind), value_text(values[cheapest], kind)
+    if kind == "share":
+        title = f"In {readings.inline_name(dearest)}, {high} {unit}"
+        return f"{title}; in {readings.inline_name(cheapest)}, {low}" if len(values) > 1 else title
+    title = f"{readings.name(dearest)} takes {high} {unit}"
+    return f"{title}, {readings.inline_name(cheapest)} {low}" if len(values) > 1 else title
 
 
 def _all_metrics(readings: Readings) -> Sheet:

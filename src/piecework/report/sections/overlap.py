@@ -116,7 +116,7 @@ def _curves(readings: Readings) -> list[Figure]:
             continue
         marked = shown_sizes(readings, lines[0].x)
         drawn = tuple(line.since(marked[0]) for line in lines)
-        title = _curve_title(drawn, what)
+        title = _curve_title(readings, drawn, what)
         chart = LineChart(
             title,
             f"{axis}, against the size of the multilingual vocabulary. "
@@ -141,7 +141,8 @@ def _curves(readings: Readings) -> list[Figure]:
     return figures
 
 
-def _curve_title(lines: tuple[Line, ...], what: str) -> str:
+def _curve_title(readings: Readings, lines: tuple[Line, ...], what: str) -> str:
+    inline = {readings.name(language): readings.inline_name(language) for language in readings.monolingual}
     gains = {line.label: (float(line.y[0]), float(line.y[-1])) for line in lines}
     steepest = max(gains, key=lambda name: (gains[name][1] - gains[name][0], name))
     low, high = gains[steepest]
@@ -153,5 +154,5 @@ def _curve_title(lines: tuple[Line, ...], what: str) -> str:
         )
     return (
         f"A larger vocabulary takes in more of each language: {format_share(low, decimals=0)} to "
-        f"{format_share(high, decimals=0)} of {steepest}"
+        f"{format_share(high, decimals=0)} of {inline[steepest]}"
     )
