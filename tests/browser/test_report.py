@@ -100,6 +100,16 @@ def test_everything_is_there_and_fits(address: str, visit: Visitor, width: int, 
     assert page.evaluate(FAINT) == []
 
 
+@pytest.mark.parametrize("address", ["twelve"], indirect=True)
+@pytest.mark.parametrize("width", [320, 360, 800, 1160, 1920])
+def test_no_scrolling_sideways(address: str, visit: Visitor, width: int) -> None:
+    page = visit(address, width=width).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    wider = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.parentElement.id)"
+    # Figures that would be too small to read keep their size, and scroll in their own box.
+    assert set(page.eval_on_selector_all(".chart", wider)) <= {"monolingual-table"}
+
+
 @every
 def test_without_scripts(address: str, visit: Visitor) -> None:
     page = visit(address, java_script_enabled=False).page

@@ -1,0 +1,119 @@
+"""What titles and charts say, computed a second time from the tables."""
+
+import re
+
+import numpy as np
+import pytest
+
+from piecework.report.blocks import Heading, Sheet
+from piecework.report.charts import BarChart, DotChart, HeatChart, Histogram, LineChart
+from piecework.report.page import figures_of
+from piecework.report.sections.sizes import _gain
+from piecework.results import StudyResults
+
+Charts = dict[str, BarChart | DotChart | HeatChart | Histogram | LineChart]
+
+
+@pytest.fixture(scope="module")
+def charts(hostile: StudyResults) -> Charts:
+    return {figure.name: figure.chart for figure in figures_of(hostile)}  # type: ignore[misc]
+
+
+def values(results: StudyResults, metric: str, tokenizer: str = "multilingual") -> dict[str, float]:
+    rows = results.tables["metrics"].where(tokenizer=tokenizer, metric=metric).rows()
+    return {row["language"]: row["value"] for row in rows}
+
+
+@pytest.mark.parametrize("metric", ["fertility", "continued_words", "word_fertility", "split_words"])
+def test_bars_are_the_metric_highest_first(hostile: StudyResults, charts: Charts, metric: str) -> None:
+    chart = charts[metric.replace("_", "-")]
+    assert isinstance(chart, BarChart)
+    expected = values(hostile, metric)
+    overall = expected.pop("overall")
+    assert [bar.value for bar in chart.bars] == [*sorted(expected.values(), reverse=True), overall]
+    assert chart.floor == (1.0 if "fertility" in metric else 0.0)
+    rows = hostile.tables["metrics"].where(tokenizer="multilingual", metric=metric).rows()
+    assert {(bar.low, bar.high) for bar in chart.bars} == {(row["low"], row["high"]) for row in rows}
+    shown = {f"{value:.2f}" if chart.floor else f"{100 * value:.1f}" for value in sorted(expected.values())[::2]}
+    assert shown <= set(re.findall(r"\d+\.\d+", chart.title))
+
+
+def test_dots_and_shades_are_the_same_figures(hostile: StudyResults, charts: Charts) -> None:
+    dots, shades = charts["monolingual-fertility"], charts["monolingual-table"]
+    assert isinstance(dots, DotChart)
+    assert isinstance(shades, HeatChart)
+    by_tokenizer = {name: values(hostile, "fertility", name) for name in ("multilingual", *hostile.languages)}
+    for language, row, cells in zip(hostile.languages, dots.rows, shades.cells, strict=True):
+        assert row.bar == by_tokenizer["multilingual"][language]
+        assert [dot.value for dot in row.dots] == [by_tokenizer[name][language] for name in hostile.languages]
+        assert [dot.own for dot in row.dots] == [name == language for name in hostile.languages]
+        assert [cell.value for cell in cells] == [row.bar, *(dot.value for dot in row.dots)]
+        assert [cell.marked for cell in cells] == [False, *(dot.own for dot in row.dots)]
+        best = min(cell.value for cell in cells if cell.value is not None)
+        assert all((cell.shade == 0) == (cell.value == best) for cell in cells)
+    assert max(cell.shade for cells in shades.cells for cell in cells) == 1
+    cost = [by_tokenizer["multilingual"][name] / by_tokenizer[name][name] - 1 for name in hostile.languages]
+    assert f"{100 * min(cost):.1f}\u00a0% to {100 * max(cost):.1f}\u00a0%" in dots.title
+
+
+def test_lengths_are_those_of_the_pieces(hostile: StudyResults, charts: Charts) -> None:
+    chart = charts["lengths"]
+    assert isinstance(chart, Histogram)
+    pieces = [piece for piece in hostile.tokenizer("multilingual").pieces if piece.type == "normal"]
+    lengths = [len(piece.text) for piece in pieces]
+    assert [column.count for column in chart.columns] == np.bincount(lengths)[1:].tolist()
+    lower, upper = (int(np.quantile(lengths, share, method="inverted_cdf")) for share in (0.25, 0.75))
+    assert f"{lower} to {upper} characters" in chart.title
+    assert f"the longest has {max(lengths)}" in chart.title
+
+
+def test_curves_end_at_the_metric(hostile: StudyResults, charts: Charts) -> None:
+    for name, metric in (("sizes-fertility", "fertility"), ("sizes-continued-words", "continued_words")):
+        chart = charts[name]
+        assert isinstance(chart, LineChart)
+        ends = [float(line.y[-1]) for line in chart.lines]
+        assert ends == pytest.approx([values(hostile, metric)[language] for language in hostile.languages])
+        assert chart.marked == (400, 480, 560)
+
+
+def test_overlap_is_between_0_and_1_and_largest_first(charts: Charts) -> None:
+    for name in ("overlap-pairs", "overlap-multilingual"):
+        chart = charts[name]
+        assert isinstance(chart, BarChart)
+        shares = [bar.value for bar in chart.bars if bar.value is not None]
+        assert shares == sorted(shares, reverse=True)
+        assert all(0 <= share <= 1 for share in shares)
+        assert len(shares) == 3
+
+
+def test_gain_of_a_curve_that_falls_evenly() -> None:
+    # Every piece saves a thousandth of what is left, so a hundred save 1 - 0.999^100 wherever one is.
+    sizes = np.arange(500, 4500)
+    at, gain = _gain(sizes, 3 * 0.999 ** np.arange(4000), 100)
+    assert gain == pytest.approx(np.full(len(at), 1 - 0.999**100))
+    assert at[0] == sizes[0] + 125
+    assert at[-1] == sizes[-1] - 125
+
+
+def test_gain_of_too_few_sizes() -> None:
+    assert len(_gain(np.arange(2), np.ones(2), 100)[0]) == 0
+
+
+def test_a_table_as_it_is_read_and_copied() -> None:
+    kinds = ["text", "ids", "number", "plain", "share", "count", "bytes", "verdict"]
+    row = ("a", "1-5, 7", 1.23456, 0.5, 0.12345, 63736, 1_234_567, True)
+    sheet = Sheet.of("all", [Heading(kind, kind) for kind in kinds], [row, (None,) * 8])  # type: ignore[arg-type]
+    first, second = sheet.cells()
+    assert [cell.text.replace("\u2060", "") for cell in first] == [
+        "a",
+        "1–5, 7",
+        "1.235",
+        "0.5",
+        "12.3\u00a0%",
+        "63,736",
+        "1.23 MB",
+        "holds",
+    ]
+    assert [cell.raw for cell in first] == ["a", "1-5, 7", "1.23456", "0.5", "0.12345", "63736", "1234567", "1"]
+    assert {cell.text for cell in second} == {"–"}
+    assert {cell.raw for cell in second} == {""}
