@@ -33,7 +33,7 @@ from piecework.exact import format_exact, parse_exact
 from piecework.mistakes import Mistake, did_you_mean
 from piecework.path_pattern import PathPattern
 from piecework.recipe import Recipe
-from piecework.terms import OVERALL
+from piecework.terms import MULTILINGUAL, OVERALL
 from piecework.toml_lines import KeyPath
 
 if TYPE_CHECKING:
@@ -344,6 +344,9 @@ class Study(_Table):
                 yield key, f"{where} leaves no room for merges: {meta} pieces are special, bytes or whitespace"
             elif size in sizes[:index]:
                 yield key, f"{where} is there twice"
+        if MULTILINGUAL in self.analysis.tokenizers:
+            key = ("analysis", "tokenizers", MULTILINGUAL)
+            yield key, f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: results call the study\'s own tokenizer so'
         symbols = self.recipe.user_defined_symbols
         for index, entry in enumerate(self.corpus.subset):
             token = entry.code_token

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-__all__ = ["CUT", "MULTILINGUAL", "OVERALL", "CleanUp", "PieceType", "RunOrder"]
+__all__ = ["CUT", "MULTILINGUAL", "OVERALL", "TIKTOKEN", "CleanUp", "PieceType", "RunOrder"]
 
 PieceType = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
 RunOrder = Literal["paper", "portable"]
@@ -16,3 +16,6 @@ MULTILINGUAL = "multilingual"
 
 CUT = "·"
 """What stands between the parts of a word that is shown as tokens cut it."""
+
+TIKTOKEN = "tiktoken:"
+"""Before the name of an encoding of tiktoken, where otherwise the path of a tokenizer stands."""

@@ -46,7 +46,8 @@ def test_the_folder(results: StudyResults) -> None:
     assert {path.name for path in (folder / "tokenizers").iterdir()} == set(TOKENIZERS)
     for name in TOKENIZERS:
         assert {path.name for path in (folder / "tokenizers" / name).iterdir()} == TOKENIZER_FILES
-    assert list(results.tables) == list(TITLES)
+    # This study names no tokenizers from outside.
+    assert list(results.tables) == [name for name in TITLES if not name.startswith("outside")]
     for name in TITLES:
         assert (folder / "results" / f"{name}.csv").exists()
     assert list((folder / "results" / "figures").glob("*.svg"))

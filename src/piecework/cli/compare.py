@@ -10,6 +10,7 @@ import click
 
 from piecework.cli.terminal import Terminal, verbosity_options
 from piecework.errors import InputError
+from piecework.terms import TIKTOKEN
 
 if TYPE_CHECKING:
     from piecework.corpus.readers import TextUnit
@@ -98,7 +99,6 @@ def tokenizer_names(sources: Sequence[str]) -> list[str]:
     ['out/sv', 'gpt', 'old/sv', 'o200k_base']
     """
     from piecework.cli.evaluate import model_names
-    from piecework.tokenizer.outside import TIKTOKEN
 
     paths = [Path(source) for source in sources if _path_of(source) == source and not source.startswith(TIKTOKEN)]
     from_paths = iter(model_names(paths))

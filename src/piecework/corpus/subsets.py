@@ -12,6 +12,7 @@ from piecework.exact import format_exact, format_percent
 from piecework.mistakes import Mistake, listed
 from piecework.path_pattern import Match, PathPattern
 from piecework.study import DEFAULT_CATEGORY, DocumentUnit, Study, SubsetEntry, check_language, check_name
+from piecework.terms import TIKTOKEN
 from piecework.toml_lines import KeyPath
 
 __all__ = ["Subset", "find_subsets", "look_for_subsets"]
@@ -215,7 +216,8 @@ def _check_files(study: Study, found: Mapping[_Name, _Found], mistakes: list[Mis
 
 def _check_tokenizers(study: Study, mistakes: list[Mistake]) -> None:
     for name, path in study.analysis.tokenizers.items():
-        if not (study.folder / path).exists():
+        # An encoding of tiktoken goes by its name.
+        if not path.startswith(TIKTOKEN) and not (study.folder / path).exists():
             key = ("analysis", "tokenizers", name)
             mistakes.append(study.mistake(key, f'{name} = "{path}" in [analysis.tokenizers]: no such file or folder'))
 

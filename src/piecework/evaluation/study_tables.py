@@ -40,6 +40,9 @@ TITLES = {
     "pieces": "Pieces of the multilingual tokenizer",
     "overlap": "Vocabulary overlap",
     "overlap_sizes": "Overlap with monolingual vocabularies at every size",
+    "outside": "Beside other tokenizers",
+    "outside_overlap": "Vocabulary overlap with other tokenizers",
+    "outside_words": "Words that other tokenizers cut otherwise",
     "examples": "Passages in tokens",
     "findings": "The paper's findings on this text",
 }
@@ -99,7 +102,7 @@ def study_tables(
         "summary": summarise(evaluation, overlap, evaluation.curve(MULTILINGUAL, OVERALL, "fertility")),
     }
     steps.done()
-    return {name: Table(tables[name].to_arrow(), title=title) for name, title in TITLES.items()}
+    return {name: Table(tables[name].to_arrow(), title=title) for name, title in TITLES.items() if name in tables}
 
 
 class _Steps:

@@ -11,6 +11,7 @@ from typing import Any
 
 from piecework.exact import format_exact
 from piecework.study import Study
+from piecework.terms import TIKTOKEN
 
 __all__ = ["resolved_toml"]
 
@@ -82,7 +83,10 @@ def _lines(study: Study, folder: Path, weights: Mapping[tuple[str, str], Fractio
     yield from _pairs({"vocab_sizes": study.analysis.vocab_sizes, "monolingual": study.analysis.monolingual})
     if study.analysis.tokenizers:
         yield from ("", "[analysis.tokenizers]")
-        yield from _pairs({_text(name): moved(path) for name, path in study.analysis.tokenizers.items()})
+        tokenizers = study.analysis.tokenizers.items()
+        yield from _pairs(
+            {_text(name): path if path.startswith(TIKTOKEN) else moved(path) for name, path in tokenizers}
+        )
 
 
 def _pairs(values: Mapping[str, Any]) -> Iterator[str]:

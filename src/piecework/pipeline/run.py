@@ -25,6 +25,7 @@ from piecework.files import prepare_output, replace_atomically
 from piecework.pipeline.cards import write_cards
 from piecework.pipeline.counts import StudyCounts, counts_of
 from piecework.pipeline.latex import write_latex
+from piecework.pipeline.outside import compare_outside, load_all, stamps
 from piecework.pipeline.passages import find_passages, load_passages, save_passages
 from piecework.pipeline.resolved import resolved_toml
 from piecework.pipeline.state import State, key_of
@@ -40,19 +41,22 @@ from piecework.results import (
     StudyResults,
 )
 from piecework.study import Study
+from piecework.terms import MULTILINGUAL
+from piecework.tokenizer.outside import OutsideTokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["STAGES", "Progress", "Stage", "run"]
 
-Stage = Literal["counting", "merging", "training", "evaluating", "reporting"]
+Stage = Literal["counting", "merging", "training", "evaluating", "comparing", "reporting"]
 Progress = Callable[[Stage, int, int], None]
 """Called with the stage, what is done of it, and what there is to do; not called for a stage that has nothing to do."""
 
-STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps"]] = {
+STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps", "texts"]] = {
     "counting": "bytes",
     "merging": "tables",
     "training": "pieces",
     "evaluating": "steps",
+    "comparing": "texts",
     "reporting": "steps",
 }
 """The stages in their order, and what each counts."""
@@ -145,6 +149,8 @@ class _Run:
         if self.force or not self.state.run:
             # The first file: from now on the folder is this study's.
             self.state.write({"study": self.study.name, "complete": False})
+        # Before the long work: a file that cannot be read shall not end it.
+        outside = load_all(self.study)
         counted = self._count()
         self._passages(counted)
         tokenizers = train_all(
@@ -157,8 +163,9 @@ class _Run:
         )
         self._write_study(counted)
         self._evaluate(counted, tokenizers)
+        made = ["evaluation", *self._compare(counted, tokenizers, outside)]
         results = self._results(counted.counts, list(tokenizers))
-        made = ["evaluation", *self._present(results)]
+        made += self._present(results, made)
         self.state.keep_only(["counts", "passages", *tokenizers.values(), *made])
         self._finish(results)
 
@@ -227,6 +234,28 @@ class _Run:
             for name, table in tables.items():
                 outputs += _write_table(table, folder / name)
 
+    def _compare(
+        self, counted: StudyCounts, tokenizers: Mapping[str, str], outside: Mapping[str, OutsideTokenizer]
+    ) -> list[str]:
+        """Beside tokenizers from outside, if the study names some. The names of the stages."""
+        if not outside:
+            # Now and not at the end: the report shows the tables that are there.
+            self.state.keep_only(self.state.stages.keys() - {"outside"})
+            return []
+        made = self.state.outputs([tokenizers[MULTILINGUAL]])
+        key = key_of("outside", counted.key, stamps(self.study), made, _versions(("tokenizers", "tiktoken")))
+        if not self.state.is_done("outside", key):
+            with self.state.doing("outside", key) as outputs:
+                tables = compare_outside(
+                    outside,
+                    Tokenizer.load(self.state.folder / TOKENIZERS_FOLDER / MULTILINGUAL),
+                    counted.counts,
+                    progress=lambda done, total: self.progress("comparing", done, total),
+                )
+                for name, table in tables.items():
+                    outputs += _write_table(table, self.state.folder / RESULTS_FOLDER / name)
+        return ["outside"]
+
     def _results(self, counts: Counts, tokenizers: Sequence[str]) -> StudyResults:
         """What there is to present, with what run.json will say of it; but no times, so that files are the same."""
         description = counts.description
@@ -242,11 +271,11 @@ class _Run:
         }
         return StudyResults(self.state.folder, content)
 
-    def _present(self, results: StudyResults) -> list[str]:
+    def _present(self, results: StudyResults, made: Sequence[str]) -> list[str]:
         """Model cards, the report, its figures, LaTeX: whatever is for people. The names of the stages."""
         folder = self.state.folder
         settings = {**results.run["settings"], "versions": results.run["versions"]}
-        key = key_of("presentation", __version__, settings, self.state.outputs(["evaluation"]), results.tokenizers)
+        key = key_of("presentation", __version__, settings, self.state.outputs(made), results.tokenizers)
         latex = self.latex or "latex" in self.state.stages  # once asked for, they are kept up to date
         stages: dict[str, Callable[[], Iterable[Path]]] = {
             "cards": lambda: write_cards(results),
@@ -300,9 +329,9 @@ def _thinned(table: Table) -> Table:
     return Table(arrow.take(np.flatnonzero(shown)), title=table.title)
 
 
-def _versions() -> dict[str, str]:
+def _versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
     found = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
-    for package in _PACKAGES:
+    for package in packages:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

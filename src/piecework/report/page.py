@@ -22,6 +22,7 @@ from piecework.report.sections.findings import findings_section
 from piecework.report.sections.languages import languages_section
 from piecework.report.sections.method import method_section
 from piecework.report.sections.monolingual import monolingual_section
+from piecework.report.sections.outside import outside_section
 from piecework.report.sections.overlap import overlap_section
 from piecework.report.sections.sizes import sizes_section
 from piecework.report.sections.summary import summary_of
@@ -43,6 +44,7 @@ SECTIONS = (
     monolingual_section,
     overlap_section,
     sizes_section,
+    outside_section,
     examples_section,
     findings_section,
     method_section,

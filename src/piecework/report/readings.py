@@ -97,12 +97,6 @@ class Readings:
     def _is_smaller(name: str) -> bool:
         return name.startswith(f"{MULTILINGUAL}-") and name.rpartition("-")[2].isdecimal()
 
-    @property
-    def outside(self) -> list[str]:
-        """Tokenizers that the study did not make, but compares with."""
-        own = {MULTILINGUAL, *self.languages}
-        return [name for name in self.results.tokenizers if name not in own and not self._is_smaller(name)]
-
     def name(self, language: str) -> str:
         """A language, or all, as the start of a label."""
         if language == OVERALL:

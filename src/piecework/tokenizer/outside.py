@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from piecework.errors import InputError
+from piecework.terms import TIKTOKEN
 
-__all__ = ["TIKTOKEN", "Encoded", "OutsideTokenizer", "load_outside"]
-
-TIKTOKEN = "tiktoken:"
-"""Before the name of an encoding of tiktoken, as in tiktoken:cl100k_base."""
+__all__ = ["Encoded", "OutsideTokenizer", "find_file", "load_outside"]
 
 _IN_FOLDERS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.json")
 
@@ -62,18 +60,22 @@ def load_outside(source: str | os.PathLike[str]) -> OutsideTokenizer:
         from piecework.tokenizer.outside_tiktoken import load_encoding
 
         return load_encoding(name.removeprefix(TIKTOKEN))
-    path = Path(name)
+    path = find_file(name)
     try:
-        if path.is_dir():
-            path = _in_folder(path)
         data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: no such file or folder; an encoding of tiktoken is written {TIKTOKEN}cl100k_base"
-        ) from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
     return _load(path, data)
+
+
+def find_file(source: str | os.PathLike[str]) -> Path:
+    """The file that a path stands for: itself, or the tokenizer in that folder."""
+    path = Path(source)
+    if path.is_dir():
+        return _in_folder(path)
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder; an encoding of tiktoken is written {TIKTOKEN}cl100k_base")
+    return path
 
 
 def _load(path: Path, data: bytes) -> OutsideTokenizer:

@@ -30,8 +30,6 @@ def monolingual_section(readings: Readings) -> Section | None:
             _continued_title(readings),
         ),
     ]
-    if readings.outside:
-        blocks.append(Note(f"Tokenizers from outside the study: {', '.join(readings.outside)}."))
     lead = (
         "Each monolingual tokenizer has the same recipe and the same number of pieces, all of them for one language. "
         "So it shows how far the multilingual one is from the best that its size allows, and how well a tokenizer "
@@ -124,7 +122,7 @@ def _dots(readings: Readings, metric: str, name: str, axis: str, floor: float, k
 
 
 def _heat(readings: Readings) -> Figure:
-    columns = [MULTILINGUAL, *readings.monolingual, *readings.outside]
+    columns = [MULTILINGUAL, *readings.monolingual]
     languages = [
         language for language in readings.languages if readings.figure("fertility", language).value is not None
     ]

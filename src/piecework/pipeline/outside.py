@@ -1,0 +1,70 @@
+"""The tokenizers from outside that a study is compared with: looked at before anything else is done, compared last."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from piecework.counting.store import Counts
+from piecework.errors import PieceworkError, StudyError
+from piecework.evaluation.compare import compare_on_counts
+from piecework.evaluation.tables import Table
+from piecework.extras import MissingPackageError
+from piecework.study import Study
+from piecework.terms import MULTILINGUAL, TIKTOKEN
+from piecework.tokenizer.outside import OutsideTokenizer, find_file, load_outside
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["compare_outside", "load_all", "stamps"]
+
+# Goes up whenever the same tokenizers and counts would give other tables.
+FORMAT = 1
+
+
+def load_all(study: Study) -> dict[str, OutsideTokenizer]:
+    """The outside tokenizers by name; a StudyError with all that cannot be loaded."""
+    loaded, mistakes = {}, []
+    for name, source in _sources(study).items():
+        try:
+            loaded[name] = load_outside(source)
+        except MissingPackageError:
+            raise
+        except PieceworkError as error:
+            key = ("analysis", "tokenizers", name)
+            mistakes.append(study.mistake(key, f'"{name}" in [analysis.tokenizers]: {error}'))
+    if mistakes:
+        raise StudyError(mistakes)
+    return loaded
+
+
+def stamps(study: Study) -> list[Any]:
+    """What tells the outside tokenizers from others, for a key."""
+    found: list[Any] = [FORMAT]
+    for name, source in _sources(study).items():
+        content = source if source.startswith(TIKTOKEN) else hashlib.sha256(find_file(source).read_bytes()).hexdigest()
+        found.append([name, content])
+    return found
+
+
+def compare_outside(
+    tokenizers: Mapping[str, OutsideTokenizer],
+    multilingual: Tokenizer,
+    counts: Counts,
+    *,
+    progress: Callable[[int, int], None],
+) -> dict[str, Table]:
+    """The tables of the comparison with the multilingual tokenizer, which comes first."""
+    comparison = compare_on_counts({MULTILINGUAL: multilingual, **tokenizers}, counts, progress=progress)
+    return {
+        "outside": comparison.metrics,
+        "outside_overlap": comparison.overlap,
+        "outside_words": comparison.words,
+    }
+
+
+def _sources(study: Study) -> dict[str, str]:
+    return {
+        name: path if path.startswith(TIKTOKEN) else str(study.folder / path)
+        for name, path in study.analysis.tokenizers.items()
+    }

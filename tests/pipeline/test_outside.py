@@ -1,0 +1,110 @@
+"""A study beside tokenizers from outside: tables, the report, and what happens when one changes or is broken."""
+
+import io
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+import piecework as pw
+from compare.conftest import _byte_level
+from piecework.evaluation.compare import compare_on_counts
+from piecework.tokenizer.outside import load_outside
+from pipeline.studies import STUDY, run_study, small_corpus, write_study
+
+OUTSIDE = STUDY + '\n[analysis.tokenizers]\nunigram = "outside/unigram.model"\n"byte level" = "outside/gpt"\n'
+
+
+def unigram(vocab_size: int) -> bytes:
+    lines = [line for texts in small_corpus().values() for text in texts for line in text.split("\n") if line]
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(line for line in lines if "\0" not in line),
+        model_writer=model,
+        vocab_size=vocab_size,
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("outside") / "small"
+    write_study(folder, text=OUTSIDE.replace("vocab_sizes = [400, 512, 640]", "monolingual = false"))
+    (folder / "outside" / "gpt").mkdir(parents=True)
+    (folder / "outside" / "unigram.model").write_bytes(unigram(400))
+    lines = [text for texts in small_corpus().values() for text in texts]
+    _byte_level(lines).save(str(folder / "outside" / "gpt" / "tokenizer.json"))
+    return folder
+
+
+def test_tables_and_report(folder: Path) -> None:
+    results, warnings = run_study(folder / "study.toml")
+    assert warnings == []
+    assert results.tokenizers == ["multilingual"]
+    table = results.tables["outside"]
+    assert set(table.column("tokenizer")) == {"multilingual", "unigram", "byte level"}
+    assert set(table.column("language")) == {"code", "da", "is", "sv", "overall"}
+    assert results.counts is not None
+    expected = compare_on_counts(
+        {
+            "multilingual": results.tokenizer(),
+            "unigram": load_outside(folder / "outside" / "unigram.model"),
+            "byte level": load_outside(folder / "outside" / "gpt"),
+        },
+        results.counts,
+    )
+    assert table.rows() == expected.metrics.rows()
+    assert results.tables["outside_overlap"].rows() == expected.overlap.rows()
+    # What both stages measure of the study's own tokenizer is one figure.
+    for row in table.where(tokenizer="multilingual", metric="word_fertility").rows():
+        (other,) = (
+            results.tables["metrics"]
+            .where(tokenizer="multilingual", language=row["language"], metric="word_fertility")
+            .rows()
+        )
+        assert (row["numerator"], row["denominator"]) == (other["numerator"], other["denominator"]), row["language"]
+    page = results.report.read_text(encoding="utf-8")
+    assert "Beside other tokenizers" in page
+    assert "byte level" in page
+    assert "Words that are not cut alike" in page
+
+    # Another model in the same file is noticed, and nothing else is done again.
+    before = results.run["stages"]
+    (folder / "outside" / "unigram.model").write_bytes(unigram(300))
+    again, _ = run_study(folder / "study.toml")
+    assert again.tables["outside"].where(tokenizer="unigram").column("vocab_size")[0] == 300
+    assert again.run["stages"]["evaluation"] == before["evaluation"]
+    assert again.run["stages"]["outside"] != before["outside"]
+
+    # Without them, their tables go.
+    text = (folder / "study.toml").read_text(encoding="utf-8")
+    (folder / "study.toml").write_text(text[: text.index("[analysis.tokenizers]")], encoding="utf-8")
+    alone, _ = run_study(folder / "study.toml")
+    assert "outside" not in alone.tables
+    assert "Beside other tokenizers" not in alone.report.read_text(encoding="utf-8")
+
+
+def test_a_broken_one_is_told_before_the_work(tmp_path: Path) -> None:
+    path = write_study(tmp_path, text=OUTSIDE)
+    (tmp_path / "outside" / "gpt").mkdir(parents=True)
+    (tmp_path / "outside" / "unigram.model").write_bytes(b"\x0a\x05noise")
+    with pytest.raises(pw.StudyError) as error:
+        run_study(path)
+    mistakes = str(error.value)
+    assert '"unigram" in [analysis.tokenizers]: ' in mistakes
+    assert '"byte level" in [analysis.tokenizers]: ' in mistakes
+    assert "study.toml:" in mistakes
+    assert not (tmp_path / "out" / "counts").exists()
+
+
+def test_names_and_paths(tmp_path: Path) -> None:
+    write_study(tmp_path, text=STUDY + '\n[analysis.tokenizers]\nmultilingual = "x.model"\n')
+    with pytest.raises(pw.StudyError, match=r'"multilingual" in \[analysis.tokenizers\] is taken'):
+        pw.Study.load(tmp_path / "study.toml")
+    text = STUDY + '\n[analysis.tokenizers]\nx = "x.model"\ngpt = "tiktoken:cl100k_base"\n'
+    write_study(tmp_path, text=text)
+    with pytest.raises(pw.StudyError) as error:
+        pw.Study.load(tmp_path / "study.toml")
+    assert 'x = "x.model" in [analysis.tokenizers]: no such file or folder' in str(error.value)
+    assert "gpt" not in str(error.value)
