@@ -72,6 +72,12 @@ def _lines() -> LineChart:
     return LineChart("It flattens", "Curves.", "Tokens per word", "Vocabulary size", lines, marked, floor=1.0)
 
 
+def _below_its_floor() -> LineChart:
+    sizes = np.arange(100, 200)
+    line = Line("Swedish", LOOKS["sv"], sizes, np.linspace(0.02, -0.005, 100))
+    return LineChart("It gets worse", "A curve.", "Tokens saved", "Vocabulary size", (line,), kind="share", height=200)
+
+
 def _histogram() -> Histogram:
     columns = tuple(Column(str(length), int(9000 * length * np.exp(-length / 4.5))) for length in range(1, 25))
     return Histogram("Most have six", "Columns.", "Pieces", "Characters in a piece, ▁ counted", columns)
@@ -84,6 +90,7 @@ CHARTS: dict[str, Chart] = {
     "heat": _heat(),
     "heat-twelve": _heat(12),
     "lines": _lines(),
+    "lines-below": _below_its_floor(),
     "histogram": _histogram(),
     "no-bars": BarChart("Nothing", "No bar.", "Nothing", ()),
     "no-lines": LineChart("Nothing", "No line.", "Nothing", "Nothing", ()),

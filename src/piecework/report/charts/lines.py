@@ -11,7 +11,7 @@ from markupsafe import Markup
 from piecework.evaluation.metrics import Array
 from piecework.report.charts.axes import SMALL, Format, axis_title, fitted, tick_text, value_axis
 from piecework.report.palette import Look
-from piecework.report.scales import Scale, keep_apart, short_count
+from piecework.report.scales import Scale, keep_apart, nice_ticks, short_count
 from piecework.report.svg import drawing, element, marker, path, text, text_width
 
 __all__ = ["Line", "LineChart"]
@@ -62,7 +62,7 @@ class LineChart:
         lines = [line for line in self.lines if np.isfinite(line.y).any()]
         low = min((float(line.x[0]) for line in lines), default=0.0)
         high = max((float(line.x[-1]) for line in lines), default=1.0)
-        ticks = value_axis(self.floor, [float(np.nanmax(line.y)) for line in lines], count=5)
+        ticks = self._ticks(lines)
         step = min(np.diff(ticks).tolist())
         left = max(text_width(tick_text(tick, self.kind, step), SMALL) for tick in ticks) + 10
         names = [fitted(line.label, 0.3 * width) for line in lines]
@@ -71,7 +71,7 @@ class LineChart:
         x, y = Scale(low, high, left + 4, width - right), Scale(ticks[0], ticks[-1], bottom, top)
         parts = [axis_title(self.axis, 0, width)]
         for tick in ticks:
-            colour = "var(--rule)" if tick > self.floor else "var(--axis)"
+            colour = "var(--axis)" if tick == self.floor else "var(--rule)"
             parts.append(element("path", d=f"M{left:.1f} {y(tick):.1f}H{width - right:.1f}", stroke=colour))
             label = tick_text(tick, self.kind, step)
             parts.append(text(label, left - 6, y(tick) + 4, anchor="end", font_size=SMALL, fill="var(--soft)"))
@@ -98,12 +98,20 @@ class LineChart:
             identity=identity,
         )
 
+    def _ticks(self, lines: Sequence[Line]) -> list[float]:
+        """From the floor up, or from below it where a curve lies there."""
+        highest = [float(np.nanmax(line.y)) for line in lines]
+        lowest = min((float(np.nanmin(line.y)) for line in lines), default=self.floor)
+        if lowest < self.floor:
+            return nice_ticks(lowest, max(highest), count=5)
+        return value_axis(self.floor, highest, count=5)
+
     def _below(self, scale: Scale, bottom: float, low: float, high: float) -> list[Markup]:
-        """The marked values, or round ones, below the axis; of those that would touch, the first stays."""
+        """The marked values, or round ones, below the axis; of those that would touch, the right one stays."""
         values = [value for value in self.marked if low <= value <= high] or [
             value for value in value_axis(low, [high]) if value <= high
         ]
-        parts, free = [], -99.0
+        parts = []
         # From the right: the full size is the one that readers look for.
         taken = scale.end + 99
         for value in reversed(values):
@@ -111,7 +119,7 @@ class LineChart:
             half = text_width(label, SMALL) / 2
             place = scale(value)
             parts.append(element("path", d=f"M{place:.1f} {bottom:.1f}v5", stroke="var(--axis)"))
-            if place + half + 5 <= taken and place - half > free:
+            if place + half + 5 <= taken:
                 parts.append(text(label, place, bottom + 18, anchor="middle", font_size=SMALL, fill="var(--soft)"))
                 taken = place - half
         return parts

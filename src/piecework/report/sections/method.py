@@ -38,6 +38,7 @@ def method_section(readings: Readings) -> Section:
         ],
         name="formulas",
         sortable=False,
+        title="Metrics",
     )
     run = readings.results.run
     versions = Sheet.of("Versions", ["part", "version"], [(name, str(each)) for name, each in run["versions"].items()])

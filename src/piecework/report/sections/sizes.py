@@ -12,7 +12,7 @@ from piecework.report.charts import Line, LineChart
 from piecework.report.charts.axes import Format, value_text
 from piecework.report.palette import Look
 from piecework.report.readings import Readings
-from piecework.report.scales import format_share
+from piecework.report.scales import format_share, nice_ticks
 from piecework.terms import OVERALL
 
 __all__ = ["shown_sizes", "sizes_section"]
@@ -25,7 +25,7 @@ def shown_sizes(readings: Readings, sizes: Array) -> list[int]:
     smallest, full = int(sizes[0]), int(sizes[-1])
     wanted = [size for size in readings.marked_sizes if smallest <= size <= full]
     if len(wanted) < 2:
-        wanted = sorted({smallest + round((full - smallest) * tenth / 10) for tenth in range(1, 11)})
+        wanted = sorted({full, *(int(tick) for tick in nice_ticks(smallest, full, count=8) if smallest < tick < full)})
     return wanted
 
 
@@ -43,8 +43,8 @@ def sizes_section(readings: Readings) -> Section | None:
         _choice(readings, marked, unit),
         Note(
             "These are no interpolations: one pass over the text gives the exact figure of every size from "
-            f"{int(sizes[0]):,} to {int(sizes[-1]):,}, as training at that size would. The drawn lines keep the points "
-            "without which they would be off by more than a sixth of a pixel; results/sizes.parquet has every one."
+            f"{int(sizes[0]):,} to {int(sizes[-1]):,}, as training at that size would. The drawn lines have "
+            "up to two points for each pixel; results/sizes.parquet has every one."
         ),
     ]
     lead = (
@@ -106,7 +106,7 @@ def _gain(sizes: Array, values: Array, unit: int) -> tuple[Array, Array]:
 
     A single piece brings what it happens to bring, so the slope is that of a stretch: a sixteenth of the vocabulary.
     """
-    half = max(1, len(sizes) // 32)
+    half = _half_stretch(sizes)
     if len(sizes) <= 2 * half:
         return sizes[:0], values[:0]
     rate = np.log(values[: -2 * half] / values[2 * half :]) / (2 * half)
@@ -146,13 +146,13 @@ def _gains(readings: Readings, marked: list[int], unit: int) -> list[Figure]:
     )
     reading = (
         f"At each size, how many percent of the tokens {unit:,} more pieces save: the slope of the fertility over "
-        f"{2 * _half(readings):,} pieces around that size."
+        f"{2 * _half_stretch(readings.curve('fertility')[0]):,} pieces around that size."
     )
     return [Figure("sizes-gain", title, reading, chart, sheet)]
 
 
-def _half(readings: Readings) -> int:
-    return max(1, len(readings.curve("fertility")[0]) // 32)
+def _half_stretch(sizes: Array) -> int:
+    return max(1, len(sizes) // 32)
 
 
 def _gain_title(overall: Line, unit: int) -> str:
