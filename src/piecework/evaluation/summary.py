@@ -171,10 +171,11 @@ def _bytes(evaluation: Evaluation) -> Iterator[Sentence]:
     worst = max(rates, key=lambda name: rates[name])
     row = evaluation.metrics.where(metric="byte_rate", tokenizer=MULTILINGUAL, language=worst).rows()[0]
     interval = None if row["low"] is None else (row["low"], row["high"])
+    compared = ", more than in any other language" if len(rates) > 1 else ""
     yield Sentence(
         "bytes",
         f"Bytes, which newlines and rare characters become, are {_percent(rates[worst])} of the tokens in "
-        f"{language_name(worst)}, more than in any other language.",
+        f"{language_name(worst)}{compared}.",
         _certainty(interval),
         rates[worst],
         *(interval or ()),

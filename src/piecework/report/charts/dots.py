@@ -76,10 +76,10 @@ class DotChart:
             "rect", x=0.75, y=4, width=20, height=11, fill="none", stroke="var(--ink)", stroke_width=1.5
         ) + text(self.bar_label, 28, 14)
         left = 28 + text_width(self.bar_label) + 20
-        own = Markup(
-            marker("circle", left + 7, 9.5, radius=7.5, fill="none", stroke="var(--ink)", stroke_width=1.5)
-            + text("made for that language", left + 21, 14)
-        )
+        own = Markup()
+        if any(dot.own for row in self.rows for dot in row.dots):
+            ring = marker("circle", left + 7, 9.5, radius=7.5, fill="none", stroke="var(--ink)", stroke_width=1.5)
+            own = ring + text("made for that language", left + 21, 14)
         dots, bottom = legend(looks, width=width, top=25)
         return bar + own + dots, bottom
 
