@@ -67,6 +67,12 @@ export function python(page) {
 }
 
 export function json(page) {
+  // Places are counted in characters, as in Python, and not in JavaScript's units.
+  const characters = new Uint32Array(page.text.length + 1);
+  for (let i = 0, n = 0; i < page.text.length; i++) {
+    if (!/[\udc00-\udfff]/.test(page.text[i])) n++;
+    characters[i + 1] = n;
+  }
   return { text: page.text, lanes: page.lanes.filter((lane) => lane.cut?.ids).map((lane) => {
     const { data } = lane;
     const offsets = [];
@@ -76,11 +82,8 @@ export function json(page) {
       offsets.push([at, at + length]);
       at += length;
     });
-    // Places are counted in characters, as in Python, and not in JavaScript's units.
-    const wide = [...page.text.matchAll(/[\ud800-\udbff]/g)].map((match) => match.index);
-    const characters = (place) => place - wide.filter((each) => each < place).length;
     return { tokenizer: lane.tokenizer, vocab_size: data.vocab_size, ids: data.ids, pieces: data.ids.map((id) => data.pieces[id]),
-      offsets: wide.length ? offsets.map((pair) => pair.map(characters)) : offsets };
+      offsets: offsets.map((pair) => pair.map((place) => characters[place])) };
   }) };
 }
 

@@ -71,8 +71,10 @@ export function cutAt(cuts, length, size) {
 
 export const tokensOf = (cut, i) => (i + 1 < cut.first.length ? cut.first[i + 1] : cut.tokens) - cut.first[i];
 
-// For each word where it is cut (places inside it), and how many tokens it takes part in.
+// For each word where it is cut (places inside it), and how many tokens it takes part in. Kept with the cut, since
+// figures and the list of words both ask.
 export function wordCuts(cut, words) {
+  if (cut.words === words) return cut.wordCuts;
   const result = new Array(words.length);
   let i = 0;
   for (let w = 0; w < words.length; w++) {
@@ -86,16 +88,18 @@ export function wordCuts(cut, words) {
     }
     result[w] = { places, tokens };
   }
+  Object.assign(cut, { words, wordCuts: result });
   return result;
 }
 
-export function figures(text, cut, words) {
-  const cuts = wordCuts(cut, words);
+export function figures(cut, words, bytes) {
+  let continued = 0;
+  for (const word of wordCuts(cut, words)) if (word.tokens > 1) continued++;
   return {
     tokens: cut.tokens,
     perWord: cut.tokens / words.length,
-    continued: cuts.filter((word) => word.tokens > 1).length / words.length,
-    bytesPerToken: byteLength(text) / cut.tokens,
+    continued: continued / words.length,
+    bytesPerToken: bytes / cut.tokens,
   };
 }
 

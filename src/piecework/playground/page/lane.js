@@ -99,9 +99,9 @@ export class Lane {
     if (this.cut) this.tokens.show(this.tokens.text, this.cut, this.page.views);
   }
 
-  showFigures(text, words, base) {
+  showFigures(words, bytes, base) {
     if (!this.cut) return null;
-    const mine = figures(text, this.cut, words);
+    const mine = figures(this.cut, words, bytes);
     const entries = [
       ["tokens", count(mine.tokens), "Tokens of the text"],
       ["per word", fixed(mine.perWord, 2), "Tokens per whitespace word"],

@@ -11,6 +11,7 @@ import { Vocabulary } from "./vocabulary.js";
 import { showWhy } from "./why.js";
 import { Words } from "./words.js";
 
+const LARGE = 10_000;
 const VIEWS = ["text", "ids", "pieces", "bytes"];
 const characters = (text) => text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 
@@ -108,11 +109,12 @@ class Page {
 
   #showFigures() {
     let base = null;
+    const bytes = byteLength(this.text);
     this.lanes.forEach((lane, i) => {
-      const found = lane.showFigures(this.text, this.words, i ? base : null);
+      const found = lane.showFigures(this.words, bytes, i ? base : null);
       if (i === 0) base = found;
     });
-    $("text-figures").textContent = `${count(characters(this.text))} characters, ${count(this.words.length)} words, ${count(byteLength(this.text))} bytes`;
+    $("text-figures").textContent = `${count(characters(this.text))} characters, ${count(this.words.length)} words, ${count(bytes)} bytes`;
   }
 
   // Takes a new text, or says why not. Gives back whether it did.
@@ -166,8 +168,7 @@ class Page {
     const word = this.#wordAt(cut.starts[i], cut.ends[i]);
     if (word !== null) {
       const { starts, ends } = this.words;
-      const one = { starts: [starts[word]], ends: [ends[word]], length: 1 };
-      const costs = this.lanes.filter((each) => each.cut).map((each) => wordCuts(each.cut, one)[0].tokens);
+      const costs = this.lanes.filter((each) => each.cut).map((each) => wordCuts(each.cut, this.words)[word].tokens);
       put("word", el("span", { class: "piece" }, visible(this.text.slice(starts[word], ends[word]))));
       put("costs", costs.join(" · "));
     }
@@ -206,9 +207,15 @@ class Page {
     });
     area.addEventListener("paste", (event) => {
       const pasted = event.clipboardData?.getData("text/plain") ?? "";
-      if (pasted.length <= this.about.most_characters) return;
+      if (pasted.length < LARGE) return;
       event.preventDefault();
-      this.setText(pasted, { from: "What you pasted" });
+      if (pasted.length > 2 * this.about.most_characters) {
+        this.setText(pasted, { from: "What you pasted" });
+        return;
+      }
+      // Chromium takes half a minute to paste thousands of lines by itself, and no time to set them.
+      area.setRangeText(pasted.replaceAll("\r\n", "\n"), area.selectionStart, area.selectionEnd, "end");
+      area.dispatchEvent(new Event("input"));
     });
     $("samples").append(...Object.entries(SAMPLES).map(([name, text]) =>
       el("button", { type: "button", class: "chip", onclick: () => this.setText(text) }, name)));
@@ -322,7 +329,7 @@ async function start() {
     $("study").textContent = about.study ? `Study ${about.study}` : "";
     document.title = about.study ? `${about.study} – Piecework playground` : "Piecework playground";
     const page = new Page(about, state);
-    if (state.damaged) page.say("The text in the address is damaged; this is a sample instead.");
+    if (state.damaged) page.say("The address is damaged; what could not be read of it is left out.");
     addEventListener("hashchange", () => location.reload());
   } catch (error) {
     $("message").textContent = error.message;

@@ -12,15 +12,19 @@ export async function readState() {
   } catch {
     state.damaged = true;
   }
-  if (found.has("lanes")) {
-    state.lanes = found.get("lanes").split(";").filter(Boolean).map((each) => {
-      const [name, size] = each.split("@").map(decodeURIComponent);
-      return { tokenizer: name, size: /^[0-9]{1,9}$/.test(size ?? "") ? Number(size) : null };
-    });
+  try {
+    if (found.has("lanes")) state.lanes = found.get("lanes").split(";").filter(Boolean).map(readLane);
+  } catch {
+    state.damaged = true;
   }
   for (const name of ["view", "order", "metric"]) if (found.has(name)) state[name] = found.get(name);
   for (const name of ["whitespace", "differences"]) if (found.has(name)) state[name] = found.get(name) === "1";
   return state;
+}
+
+function readLane(each) {
+  const [name, size] = each.split("@").map(decodeURIComponent);
+  return { tokenizer: name, size: /^[0-9]{1,9}$/.test(size ?? "") ? Number(size) : null };
 }
 
 let written = null;

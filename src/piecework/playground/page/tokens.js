@@ -80,7 +80,7 @@ export class TokenText {
   label(i) {
     const { cut, text } = this;
     const slice = text.slice(cut.starts[i], cut.ends[i]);
-    if (this.view === "text") return slice || "▁";
+    if (this.view === "text") return slice;
     const tokens = [];
     for (let t = cut.first[i]; t < cut.first[i] + tokensOf(cut, i); t++) {
       const id = cut.ids[t];
@@ -93,9 +93,13 @@ export class TokenText {
   }
 
   #drawPlain(chunk) {
-    const labels = [];
-    for (let i = chunk.first; i < chunk.last; i++) labels.push(this.label(i));
-    chunk.element.textContent = this.view === "text" ? labels.join("") : labels.join("  ") + "  ";
+    if (this.view === "text") {
+      chunk.element.textContent = this.text.slice(this.cut.starts[chunk.first], this.cut.ends[chunk.last - 1]);
+    } else {
+      const labels = [];
+      for (let i = chunk.first; i < chunk.last; i++) labels.push(this.label(i));
+      chunk.element.textContent = labels.join("  ") + "  ";
+    }
     chunk.drawn = false;
   }
 

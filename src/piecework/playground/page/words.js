@@ -18,7 +18,8 @@ export class Words {
     const cuts = lanes.map((lane) => wordCuts(lane.cut, words));
     for (let w = 0; w < words.length; w++) {
       const word = text.slice(words.starts[w], words.ends[w]);
-      const key = word + "\n" + cuts.map((each) => `${each[w].places.join(",")}:${each[w].tokens}`).join(" ");
+      let key = word;
+      for (const each of cuts) key += `\n${each[w].places}:${each[w].tokens}`;
       const row = rows.get(key);
       if (row) row.count++;
       else rows.set(key, { word, at: words.starts[w], count: 1, cuts: cuts.map((each) => each[w]) });
