@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from piecework.mistakes import did_you_mean
+from piecework.storage import Location, RemotePath, is_remote, locate
 
 __all__ = ["BRACES", "Brace", "Match", "PathPattern"]
 
@@ -23,7 +24,7 @@ _ANY_NAME = r"[^/]"
 class Match:
     """A path that a pattern matches, and what the braces stand for in it."""
 
-    path: Path
+    path: Location
     category: str | None
     language: str | None
 
@@ -75,24 +76,50 @@ class PathPattern:
         Folders are matched too, unless the last part of the pattern has a wildcard of its own: `data/{language}` is a
         folder for each language, and `data/{language}/*` the files in them.
         """
-        *_, last = self.text.rstrip("/").split("/")
-        files_only = glob.has_magic(_BRACE.sub("", last))
+        if is_remote(self.text):
+            return list(self._find_remote())
         found = []
         for name in sorted(set(glob.glob(self.wildcards, root_dir=folder, recursive=True))):  # noqa: PTH207
             match = self._regex.fullmatch(name.rstrip("/"))
             path = folder / name
-            if match and path.exists() and not (files_only and path.is_dir()):
-                groups = match.groupdict()
-                found.append(Match(path, groups.get("category"), groups.get("language")))
+            if match and path.exists() and not (self._files_only and path.is_dir()):
+                found.append(_match(path, match))
         return found
 
-    def literal_folder(self, folder: Path) -> Path:
+    @property
+    def _files_only(self) -> bool:
+        *_, last = self.text.rstrip("/").split("/")
+        return glob.has_magic(_BRACE.sub("", last))
+
+    def _find_remote(self) -> Iterator[Match]:
+        """The same for a store, whose folders are no more than parts of the names of files."""
+        top = self.literal_folder(Path())
+        assert isinstance(top, RemotePath)
+        if not glob.has_magic(self.wildcards):
+            if (path := locate(self.text)).exists():
+                yield Match(path, None, None)
+            return
+        found: dict[str, bool] = {}
+        for file in top.files():
+            found[file.uri] = True
+            folder = file.parent
+            while len(folder.uri) > len(top.uri) and folder.uri not in found:
+                found[folder.uri] = False
+                folder = folder.parent
+        for uri, is_file in sorted(found.items()):
+            match = self._regex.fullmatch(uri)
+            if match and (is_file or not self._files_only):
+                yield _match(RemotePath(uri), match)
+
+    def literal_folder(self, folder: Path) -> Location:
         """The folder that the pattern's part without wildcards names."""
         literal = []
         for part in self.wildcards.split("/")[:-1]:
             if glob.has_magic(part):
                 break
             literal.append(part)
+        if is_remote(self.text):
+            return locate("/".join(literal))
         return folder / ("/".join(literal) or ("/" if self.wildcards.startswith("/") else ""))
 
     @cached_property
@@ -107,6 +134,11 @@ class PathPattern:
             else:
                 regex += _part_regex(part, seen) + ("" if is_last else "/")
         return re.compile(regex, re.DOTALL)
+
+
+def _match(path: Location, match: re.Match[str]) -> Match:
+    groups = match.groupdict()
+    return Match(path, groups.get("category"), groups.get("language"))
 
 
 def _part_regex(part: str, seen: set[str]) -> str:

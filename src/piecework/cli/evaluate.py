@@ -212,7 +212,7 @@ def language_of(file: "InputFile") -> str:
     if file.path.suffix.lower() in SOURCE_SUFFIXES:
         return CODE
     words = re.split(r"[_.\-]", file.path.name)
-    places = [*reversed(words), *reversed(file.path.parent.parts)]
+    places = [*reversed(words), *reversed(str(file.path.parent).split("/"))]
     return next((word for word in places if is_language(word)), "text")
 
 

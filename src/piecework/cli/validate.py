@@ -97,7 +97,7 @@ def _summary(study: "Study", subsets: Sequence["Subset"], warnings: list[str]) -
 
     def of_subset(subset: "Subset") -> dict[str, Any]:
         train, evaluation = _shares(study, subset)
-        files = [{"path": os.fsdecode(file.path), "size_bytes": file.size_bytes} for file in subset.files]
+        files = [{"path": str(file.path), "size_bytes": file.size_bytes} for file in subset.files]
         return {
             "name": subset.name,
             "category": subset.category,

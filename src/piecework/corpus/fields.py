@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.streams import line_blocks
+from piecework.storage import arrow_source
 
 __all__ = ["FieldGuess", "guess_text_field"]
 
@@ -59,7 +60,7 @@ def _lengths_in_parquet(file: InputFile) -> Counter[str]:
 
     lengths: Counter[str] = Counter()
     try:
-        with pyarrow.parquet.ParquetFile(file.path) as parquet:
+        with pyarrow.parquet.ParquetFile(arrow_source(file.path)) as parquet:
             texts = [
                 field.name
                 for field in parquet.schema_arrow

@@ -10,6 +10,8 @@ from typing import Literal
 
 from piecework.corpus.streams import ByteStream, Compression
 from piecework.errors import InputError
+from piecework.path_pattern import PathPattern
+from piecework.storage import Location, RemotePath, locate
 
 __all__ = ["Format", "InputFile", "Slice", "find_files", "suffixes"]
 
@@ -30,7 +32,7 @@ COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".zst": "zst"}
 class InputFile:
     """A file to read and how to read it; its size is that on disk, and 0 for a pipe."""
 
-    path: Path
+    path: Location
     format: Format
     compression: Compression | None
     size_bytes: int
@@ -50,7 +52,7 @@ class Slice:
     stop: int | None = None
 
 
-def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
+def find_files(paths: Iterable[str | os.PathLike[str] | RemotePath]) -> list[InputFile]:
     """The files that the paths stand for, in the order given; those of a folder or glob in order of name.
 
     A folder stands for all files below it with a known suffix, and the others that look like text; hidden
@@ -60,10 +62,10 @@ def find_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
     Traceback (most recent call last):
     piecework.errors.InputError: no/such.txt: no such file or folder
     """
-    return [file for path in paths for file in _expand(Path(path))]
+    return [file for path in paths for file in _expand(locate(path))]
 
 
-def _expand(path: Path) -> Iterator[InputFile]:
+def _expand(path: Location) -> Iterator[InputFile]:
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -71,8 +73,7 @@ def _expand(path: Path) -> Iterator[InputFile]:
             missing = isinstance(error, FileNotFoundError)
             what = "no such file or folder" if missing else f"cannot read: {error.strerror}"
             raise InputError(f"{path}: {what}") from error
-        matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
-        files = [match for match in matches if match.is_file()]
+        files = [match for match in _glob(path) if match.is_file()]
         if not files:
             raise InputError(f"{path}: no file matches this pattern") from error
         yield from map(_input_file, files)
@@ -80,7 +81,7 @@ def _expand(path: Path) -> Iterator[InputFile]:
     if not stat.S_ISDIR(mode):
         yield _input_file(path)
         return
-    found = [_input_file(file) for file in sorted(_visible_files(path)) if _is_readable(file)]
+    found = [_input_file(file) for file in sorted(_visible_files(path), key=str) if _is_readable(file)]
     if not found:
         raise InputError(
             f"{path}: no readable file in this folder; readable are text and "
@@ -89,7 +90,17 @@ def _expand(path: Path) -> Iterator[InputFile]:
     yield from found
 
 
-def _visible_files(folder: Path) -> Iterator[Path]:
+def _glob(pattern: Location) -> list[Location]:
+    if isinstance(pattern, RemotePath):
+        return [match.path for match in PathPattern(str(pattern)).find(Path())]
+    return sorted(Path(match) for match in glob.glob(str(pattern), recursive=True))  # noqa: PTH207
+
+
+def _visible_files(folder: Location) -> Iterator[Location]:
+    if isinstance(folder, RemotePath):
+        yield from folder.files()
+        return
+
     def stop(error: OSError) -> None:
         raise InputError(f"{error.filename}: cannot list the folder: {error.strerror}") from error
 
@@ -98,13 +109,13 @@ def _visible_files(folder: Path) -> Iterator[Path]:
         yield from (Path(root, name) for name in names if not name.startswith("."))
 
 
-def suffixes(path: Path) -> tuple[str, Compression | None]:
+def suffixes(path: Location) -> tuple[str, Compression | None]:
     """The suffix that tells the format, and the compression that comes after it."""
     compression = COMPRESSIONS.get(path.suffix.lower())
     return (path.with_suffix("") if compression else path).suffix.lower(), compression
 
 
-def _is_readable(path: Path) -> bool:
+def _is_readable(path: Location) -> bool:
     if not path.is_file():
         return False
     suffix, compression = suffixes(path)
@@ -115,7 +126,7 @@ def _is_readable(path: Path) -> bool:
     return b"\0" not in start[:8192]
 
 
-def _input_file(path: Path) -> InputFile:
+def _input_file(path: Location) -> InputFile:
     suffix, compression = suffixes(path)
     file_format = FORMATS.get(suffix, "text")
     if file_format == "parquet" and compression:

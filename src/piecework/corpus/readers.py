@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from piecework.corpus.clean_up import clean_documents
@@ -14,6 +13,7 @@ from piecework.corpus.inputs import InputFile, Slice, find_files
 from piecework.corpus.skipped import LOCATIONS_KEPT, Reason, Skipped
 from piecework.corpus.streams import ByteStream, line_blocks
 from piecework.errors import InputError
+from piecework.storage import Location, RemotePath, arrow_source
 
 if TYPE_CHECKING:
     import pyarrow
@@ -49,7 +49,7 @@ class Batch:
 
 
 def open_batches(
-    paths: Iterable[str | os.PathLike[str] | InputFile | Slice],
+    paths: Iterable[str | os.PathLike[str] | RemotePath | InputFile | Slice],
     *,
     text_field: str = "text",
     text_unit: TextUnit = "block",
@@ -245,13 +245,13 @@ def _position(file: InputFile, done_rows: int, rows: int) -> int:
 
 
 @contextmanager
-def open_parquet(path: Path) -> "Iterator[pyarrow.parquet.ParquetFile]":
+def open_parquet(path: Location) -> "Iterator[pyarrow.parquet.ParquetFile]":
     """A Parquet file; if it is damaged, where it is opened or later on, that is an InputError that names it."""
     import pyarrow
     import pyarrow.parquet
 
     try:
-        with pyarrow.parquet.ParquetFile(path) as parquet:
+        with pyarrow.parquet.ParquetFile(arrow_source(path)) as parquet:
             yield parquet
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0]

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 
 from piecework.corpus.inputs import InputFile, find_files
 from piecework.corpus.weights import resolve_weights
@@ -120,7 +121,13 @@ def _add_files(
     study: Study, found: dict[_Name, _Found], entry: SubsetEntry, pattern: PathPattern, place: KeyPath
 ) -> None:
     """Look up one pattern, and add its files to the subsets that they belong to."""
-    matches = pattern.find(study.folder)
+    try:
+        matches = pattern.find(study.folder)
+    except OSError as error:
+        message = f'path = "{pattern.text}": cannot list the files: {error.strerror or error}'
+        raise StudyError([study.mistake(place, message)]) from error
+    except InputError as error:
+        raise StudyError([study.mistake(place, str(error))]) from error
     if not matches:
         raise StudyError([study.mistake(place, _nothing_matches(study, pattern))])
     settings = (entry.text or study.corpus.text, entry.documents or study.corpus.documents, entry.code_token)
@@ -147,7 +154,9 @@ def _add_files(
 def _add_match(study: Study, subset: _Found, match: Match, place: KeyPath) -> list[Mistake]:
     try:
         for file in find_files([match.path]):
-            subset.files.setdefault(os.path.normpath(file.path), file)
+            subset.files.setdefault(
+                os.path.normpath(file.path) if isinstance(file.path, Path) else str(file.path), file
+            )
     except InputError as error:
         return [study.mistake(place, str(error))]
     return []
@@ -164,10 +173,13 @@ def _nothing_matches(study: Study, pattern: PathPattern) -> str:
     """Say that no file matches, and what is there instead."""
     message = f'path = "{pattern.text}" matches no file'
     folder = pattern.literal_folder(study.folder)
-    if not folder.is_dir():
-        return f"{message}: there is no folder {folder}"
     try:
-        names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in os.scandir(folder))
+        if not folder.is_dir():
+            return f"{message}: there is no folder {folder}"
+        if isinstance(folder, Path):
+            names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in os.scandir(folder))
+        else:
+            names = folder.names()
     except OSError as error:
         return f"{message}: cannot list {folder}: {error.strerror}"
     if not names:

@@ -15,6 +15,7 @@ from piecework.corpus.languages import CODE, SOURCE_SUFFIXES, is_language
 from piecework.errors import InputError
 from piecework.path_pattern import PathPattern
 from piecework.recipe import CODE_TOKENS
+from piecework.storage import relative_name
 from piecework.study import DEFAULT_CATEGORY
 
 __all__ = ["Group", "Survey", "survey_folder"]
@@ -279,7 +280,7 @@ def _of_no_language(folder: Path, names: Sequence[_Name], readable: set[str], su
         wild = PathPattern(
             "/".join([*map(escape, folders), f"{'{category}' if tells else '*'}{escape(alike[0].tail)}"])
         )
-        matched = {match.path.relative_to(folder).as_posix() for match in wild.find(folder)}
+        matched = {relative_name(match.path, folder) for match in wild.find(folder)}
         if matched & readable == paths:
             patterns: tuple[str, ...] = (wild.text,)
             category = folders[-1] if folders and not tells else None

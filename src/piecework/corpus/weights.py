@@ -140,7 +140,7 @@ def estimate_text_bytes(files: Sequence[InputFile], text_field: str) -> int:
         by_format.setdefault((file.format, file.compression), []).append(file)
     total = 0
     for (file_format, compression), alike in by_format.items():
-        stored = [file for file in sorted(alike, key=lambda file: file.path) if file.size_bytes]
+        stored = [file for file in sorted(alike, key=lambda file: str(file.path)) if file.size_bytes]
         size_bytes = sum(file.size_bytes for file in stored)
         if not stored or (file_format == "text" and compression is None):
             total += size_bytes

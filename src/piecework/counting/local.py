@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
-import shutil
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,20 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from piecework.corpus.subsets import Subset
-from piecework.counting.lock import locked
-from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size
-from piecework.counting.merge import MergeJob, SubsetTables, merge_tables, write_subsets
+from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size, task_table_bytes
+from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
+from piecework.counting.output import count_into, remove_unfinished
 from piecework.counting.partial import TABLES, PartialResults, ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.processes import run_tasks
 from piecework.counting.shards import Shard
-from piecework.counting.store import COUNTS_FILE, Counts, read_description
-from piecework.counting.summary import statistics_of, subset_rows, sum_by_subset, sum_skipped, write_description
-from piecework.counting.worker import ShardJob, count_shard, first_skipped, strict_message
+from piecework.counting.store import Counts
+from piecework.counting.summary import subset_rows, sum_by_subset, sum_skipped, write_description
+from piecework.counting.worker import ShardJob, count_shard, first_skipped
 from piecework.errors import InputError
-from piecework.files import prepare_output
+from piecework.storage import RemotePath, locate
 
 if TYPE_CHECKING:
+    from piecework.counting.spark_cluster import Cluster
     from piecework.study import Study
 
 __all__ = ["Progress", "Stage", "count", "default_out"]
@@ -48,7 +47,7 @@ def default_out(study: Study) -> Path:
 def count(
     study: Study,
     *,
-    out: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | RemotePath | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     strict: bool = False,
@@ -57,6 +56,7 @@ def count(
     warn: Callable[[str], None] = warnings.warn,
     shard_bytes: int | None = None,
     table_bytes: int | None = None,
+    cluster: Cluster | None = None,
 ) -> Counts:
     """Sample and count the documents of a study into the folder `counts` of `out` (default: out/<name>).
 
@@ -65,43 +65,40 @@ def count(
     of the free memory unless `memory` says how much ("2GB"). With `strict` the first record that cannot be used is an
     error.
 
+    With a `cluster` the shards are counted there, by Spark; `threads` are then the cores that it may use at most, and
+    `memory` is what each task may take. A cluster keeps no results of a run that was stopped.
+
     The result is the same for any number of threads, amount of memory, `shard_bytes` (how much of a file is counted at
     a time, and lost if the run is killed) and `table_bytes` (how large tables grow in memory before they are written).
     """
     memory_bytes = parse_size(memory) if isinstance(memory, str) else memory
+    folder = locate(default_out(study) if out is None else out) / "counts"
+    progress = progress or (lambda _stage, _done, _total: None)
+    if cluster is not None:
+        from piecework.counting.spark import SparkRun
+
+        plan = Plan.of(study, shard_bytes=shard_bytes)
+        table_bytes = table_bytes or task_table_bytes(memory_bytes)
+        on_cluster = SparkRun(plan, cluster, threads, table_bytes, strict=strict, progress=progress, warn=warn)
+        return count_into(folder, plan, on_cluster.count, strict=strict, force=force)
     cores = threads or available_cores()
     budget = Budget.share_out(free_memory_bytes() // 2 if memory_bytes is None else memory_bytes, cores)
     if budget.processes < cores:
         warn(f"the memory is enough for {budget.processes} of {cores} threads; give more --memory to use all")
     plan = Plan.of(study, shard_bytes=shard_bytes)
-    folder = prepare_output(Path(default_out(study) if out is None else out) / "counts", [])
-    run = _Run(
-        plan,
-        folder,
-        budget=budget,
-        table_bytes=table_bytes or budget.table_bytes,
-        strict=strict,
-        progress=progress or (lambda _stage, _done, _total: None),
-        warn=warn,
-    )
-    with locked(folder / ".lock") as lock:
-        description = read_description(folder)
-        if description is not None and not force:
-            if difference := plan.difference(description):
-                raise InputError(
-                    f"{folder}: holds counts of another run ({difference}); pass --force to replace them, "
-                    "or choose another --out"
-                )
-            if strict:
-                _check_strict(description)
-            if plan.weights != Counts(folder, description).weights:
-                # They act on counts, or the settings would differ.
-                write_subsets(folder, subset_rows(plan, statistics_of(Counts(folder, description))))
-        else:
-            (folder / COUNTS_FILE).unlink(missing_ok=True)
-            description = run.count(lock)
-        shutil.rmtree(run.partial.folder, ignore_errors=True)
-    return Counts(folder, description)
+
+    def run(folder: Path, lock: int) -> dict[str, Any]:
+        return _Run(
+            plan,
+            folder,
+            budget=budget,
+            table_bytes=table_bytes or budget.table_bytes,
+            strict=strict,
+            progress=progress,
+            warn=warn,
+        ).count(lock)
+
+    return count_into(folder, plan, run, strict=strict, force=force)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +193,8 @@ class _Run:
         return tables
 
     def _remove_unfinished(self) -> None:
-        """What killed processes were about to write: the lock says that there are no others."""
         self.partial.remove_unfinished()
-        for path in self.folder.glob(".*.tmp"):
-            path.unlink(missing_ok=True)
+        remove_unfinished(self.folder)
 
     def _table_files(self, subset: Subset, results: Sequence[ShardResult]) -> dict[str, tuple[Path, ...]]:
         files: dict[str, list[Path]] = {table: [] for table in TABLES}
@@ -226,12 +221,3 @@ def _check_results(shards: Sequence[Shard], results: Mapping[int, ShardResult]) 
         for part, of in zip(shards[index].slices, result.slices, strict=True):
             if of.skipped:
                 raise InputError(first_skipped(part, of.to_skipped(str(part.file.path))))
-
-
-def _check_strict(description: Mapping[str, Any]) -> None:
-    """The same for counts that are done."""
-    for reasons in description["skipped"].values():
-        firsts = ((of["first"][0], reason) for reason, of in reasons.items())
-        # A location ends with the number of the line or row, unless it is the file as a whole.
-        location, reason = min(firsts, key=lambda first: int(re.search(r"\d*$", first[0])[0] or 0))  # type: ignore[index]
-        raise InputError(strict_message(location, reason))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from piecework.errors import InputError
 
-__all__ = ["Budget", "available_cores", "free_memory_bytes", "parse_size"]
+__all__ = ["Budget", "available_cores", "free_memory_bytes", "parse_size", "task_table_bytes"]
 
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _BINARY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -16,6 +16,8 @@ PARENT_BYTES = 60_000_000
 # A process with the interpreter, pyarrow and a batch in its several forms, before any table.
 PROCESS_BYTES = 160_000_000
 SMALLEST_TABLE_BYTES = 16_000_000
+# With it a task takes about 0.5 GB, besides what Spark gives to Java.
+USUAL_TABLE_BYTES = 160_000_000
 # Giving tables out as Arrow and writing them takes about as much again.
 TABLE_COPIES = 2
 # DuckDB counts what it holds itself. Around that are the interpreter, pyarrow, and a row group on its way out.
@@ -74,6 +76,13 @@ class Budget:
             merge_bytes=merge_bytes,
             merge_threads=max(1, min(threads, merge_bytes // DUCKDB_THREAD_BYTES)),
         )
+
+
+def task_table_bytes(memory_bytes: int | None) -> int:
+    """How large a task on a cluster lets its tables grow, if it may take so much memory, or as is usual."""
+    if memory_bytes is None:
+        return USUAL_TABLE_BYTES
+    return max(SMALLEST_TABLE_BYTES, (memory_bytes - PROCESS_BYTES) // TABLE_COPIES)
 
 
 def available_cores() -> int:

@@ -6,13 +6,13 @@ a row group ends depends on the rows alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework.counting.partial import TABLES
-from piecework.counting.store import SUBSETS_FILE
+from piecework.counting.store import SUBSETS_FILE, table_file
 from piecework.errors import InputError
 from piecework.files import replace_atomically, write_error
 
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["MergeJob", "SubsetTables", "column_types", "merge_tables", "write_options", "write_subsets"]
+__all__ = [
+    "KEYS",
+    "MergeJob",
+    "SubsetTables",
+    "column_types",
+    "merge_tables",
+    "row_groups",
+    "write_options",
+    "write_subsets",
+    "write_table",
+]
 
 # A row group is held in memory while it is written. Text without spaces is one unit a document, hence the second limit.
 GROUP_ROWS = 1 << 17
@@ -79,10 +89,7 @@ def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict
         }
         with duckdb.connect(config=settings) as connection:
             for table in TABLES:
-                path = job.folder / f"{table}.parquet"
-                with replace_atomically(path) as temporary:
-                    rows = _write(temporary, _merged(connection, job, table, report), table)
-                written[table] = {"rows": rows, "size_bytes": path.stat().st_size}
+                written[table] = write_table(job.folder, table, _merged(connection, job, table, report))
         write_subsets(job.folder, job.rows)
     except duckdb.Error as error:
         raise InputError(f"{job.folder}: {_explain(error)}") from error
@@ -115,21 +122,25 @@ def _merged(
         report(len(files))
 
 
-def _write(path: Path, tables: Iterator[pa.Table], name: str) -> int:
-    """Write the rows in groups of a size that depends on the rows alone."""
+def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str, int]:
+    """Write sorted rows, in row groups of a size that depends on the rows alone; how many rows and bytes there are."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    path = folder / table_file(name)
     rows = 0
-    with pq.ParquetWriter(path, column_types(name), **write_options(name)) as writer:
-        for group in _row_groups(tables, KEYS[name][-1]):
+    with (
+        replace_atomically(path) as temporary,
+        pq.ParquetWriter(temporary, column_types(name), **write_options(name)) as writer,
+    ):
+        for group in row_groups(tables, KEYS[name][-1]):
             # In one piece: the writer would else see, and write, where batches end.
             writer.write_table(pa.concat_tables(group).combine_chunks(), row_group_size=GROUP_ROWS)
             rows += sum(map(len, group))
-    return rows
+    return {"rows": rows, "size_bytes": path.stat().st_size}
 
 
-def _row_groups(tables: Iterator[pa.Table], text: str) -> Iterator[list[pa.Table]]:
+def row_groups(tables: Iterable[pa.Table], text: str) -> Iterator[list[pa.Table]]:
     """The tables in groups of at most GROUP_ROWS rows and, but for a single long text, GROUP_TEXT_BYTES of text."""
     import pyarrow as pa
     from pyarrow import compute

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from piecework.corpus.inputs import InputFile, Slice
 from piecework.corpus.readers import open_parquet
 from piecework.errors import InputError
+from piecework.storage import relative_name
 from piecework.terms import CleanUp
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _shard(
 def file_stamp(file: InputFile, folder: Path) -> dict[str, Any]:
     """What tells a file from another, or from itself after a change: for JSON."""
     return {
-        "path": os.path.relpath(file.path, folder),
+        "path": relative_name(file.path, folder),
         "size_bytes": file.size_bytes,
         "modified_ns": file.modified_ns,
     }

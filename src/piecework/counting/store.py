@@ -8,11 +8,11 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework.counting.partial import TABLES
 from piecework.errors import InputError
+from piecework.storage import Location, RemotePath, arrow_source, locate
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +34,7 @@ def table_file(table: str) -> str:
     return f"{table}.parquet"
 
 
-def read_description(folder: Path) -> dict[str, Any] | None:
+def read_description(folder: Location) -> dict[str, Any] | None:
     """What counts.json says, or nothing where there is none, or its tables are not all there."""
     try:
         description: dict[str, Any] = json.loads((folder / COUNTS_FILE).read_text(encoding="utf-8"))
@@ -57,17 +57,17 @@ class Counts:
     `piecework.count` makes them, and `Counts.load` finds them again.
     """
 
-    def __init__(self, folder: Path, description: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Location, description: Mapping[str, Any]) -> None:
         """Use `load` or `piecework.count` instead."""
         self.folder = folder
         self.description = description
         """What counts.json holds: settings, files, skipped records."""
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Counts:
+    def load(cls, folder: str | os.PathLike[str] | RemotePath) -> Counts:
         """The counts in a study's output folder, or in its folder `counts`."""
-        folder = Path(folder)
-        places = [folder / "counts", folder]
+        folder = locate(folder)
+        places: list[Location] = [folder / "counts", folder]
         for place in places:
             description = read_description(place)
             if description is None:
@@ -94,7 +94,7 @@ class Counts:
         """
         import pyarrow.parquet as pq
 
-        return pq.read_table(self.folder / SUBSETS_FILE)
+        return pq.read_table(arrow_source(self.folder / SUBSETS_FILE))
 
     @property
     def languages(self) -> list[str]:
@@ -195,7 +195,7 @@ class Counts:
         path = self.folder / table_file(table)
         wanted = set(subsets)
         try:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(arrow_source(path)) as file:
                 for number in range(file.num_row_groups):
                     first, last = _ends(file.metadata.row_group(number))
                     if first == last:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from piecework.counting.plan import Plan
 from piecework.counting.store import COUNTS_FILE, FORMAT, Counts
 from piecework.exact import format_exact
 from piecework.files import replace_atomically
+from piecework.storage import Location, relative_name
 
 __all__ = ["statistics_of", "subset_rows", "sum_by_subset", "sum_skipped", "write_description"]
 
@@ -38,9 +38,9 @@ def sum_skipped(plan: Plan, results: Sequence[ShardResult]) -> Skipped:
         for part, of in zip(shard.slices, result.slices, strict=True)
     ]
     total = Skipped()
-    lines: Counter[Path] = Counter()
-    for part, of in sorted(parts, key=lambda item: (item[0].file.path, item[0].start)):
-        name = os.path.relpath(part.file.path, plan.study.folder)
+    lines: Counter[Location] = Counter()
+    for part, of in sorted(parts, key=lambda item: (str(item[0].file.path), item[0].start)):
+        name = relative_name(part.file.path, plan.study.folder)
         total.update(of.to_skipped(name), lines_before=lines[part.file.path])
         lines[part.file.path] += of.lines
     return total

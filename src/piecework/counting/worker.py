@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from piecework.corpus.inputs import Slice
 from piecework.corpus.readers import Documents, open_batches
@@ -18,7 +18,10 @@ from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 
-__all__ = ["ShardJob", "count_shard", "encoded", "first_skipped", "strict_message"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ShardJob", "count_shard", "encoded", "first_skipped", "shard_tables", "strict_message"]
 
 # Larger batches were no faster, and each is in memory several times: as bytes, as lines, as strings, as UTF-8.
 BATCH_BYTES = 1 << 20
@@ -42,47 +45,77 @@ def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> S
 
     What is written and returned depends on the shard and the sampler alone, but for how often tables were spilled.
     """
+    import pyarrow.parquet as pq
+
     partial = PartialResults(job.folder)
     with partial.new(shard.key) as folder:
-        tables = _Tables(folder, job.table_bytes)
-        placing = _Placing(job.sampler, shard, tables)
-        slices = []
-        for part in shard.slices:
-            skipped = Skipped()
-            lines = 0
-            for batch in open_batches(
-                [part],
-                text_field=shard.text_field,
-                text_unit=shard.documents,
-                batch_bytes=BATCH_BYTES,
-                skipped=skipped,
-                clean_up=shard.clean_up,
-            ):
-                if job.strict and skipped.counts:
-                    raise InputError(first_skipped(part, skipped))
-                placing.add(batch.documents)
-                lines += batch.lines
-                report(batch.read_bytes)
-            if job.strict and skipped.counts:
-                raise InputError(first_skipped(part, skipped))
-            _check_unchanged(part)
-            slices.append(SliceResult.of(lines, skipped))
-            placing.statistics["skipped_records"] += skipped.total
-        tables.spill()
-        placing.statistics["dropped_lines"] += tables.counter.dropped_lines
-        result = ShardResult(placing.statistics, tuple(slices), tuple(tables.files))
+        files: list[TableFile] = []
+        tables = shard_tables(shard, sampler=job.sampler, table_bytes=job.table_bytes, strict=job.strict, report=report)
+        while True:
+            try:
+                name, table = next(tables)
+            except StopIteration as end:
+                result: ShardResult = replace(end.value, tables=tuple(files))
+                break
+            path = folder / f"{name}-{len(files)}.parquet"
+            pq.write_table(table, path, compression="lz4", use_dictionary=False, row_group_size=1 << 17)
+            files.append(TableFile(path.name, name, len(table), path.stat().st_size))
         partial.describe(folder, result)
     return result
 
 
-class _Placing:
-    """Hands documents to the tables, batch by batch, as the sampler decides."""
+def shard_tables(
+    shard: Shard, *, sampler: Sampler, table_bytes: int, strict: bool, report: Callable[[int], None]
+) -> Generator[tuple[str, pa.Table], None, ShardResult]:
+    """Count a shard: yields names and tables, each time they have grown to `table_bytes`, and returns the rest."""
+    counter = DocumentCounter()
+    placing = _Placing(sampler, shard, counter)
+    slices = []
+    for part in shard.slices:
+        skipped = Skipped()
+        lines = 0
+        for batch in open_batches(
+            [part],
+            text_field=shard.text_field,
+            text_unit=shard.documents,
+            batch_bytes=BATCH_BYTES,
+            skipped=skipped,
+            clean_up=shard.clean_up,
+        ):
+            if strict and skipped.counts:
+                raise InputError(first_skipped(part, skipped))
+            placing.add(batch.documents)
+            lines += batch.lines
+            report(batch.read_bytes)
+            if counter.memory_bytes > table_bytes:
+                yield from _taken(counter)
+        if strict and skipped.counts:
+            raise InputError(first_skipped(part, skipped))
+        _check_unchanged(part)
+        slices.append(SliceResult.of(lines, skipped))
+        placing.statistics["skipped_records"] += skipped.total
+    yield from _taken(counter)
+    placing.statistics["dropped_lines"] += counter.dropped_lines
+    return ShardResult(placing.statistics, tuple(slices))
 
-    def __init__(self, sampler: Sampler, shard: Shard, tables: _Tables) -> None:
+
+def _taken(counter: DocumentCounter) -> Iterator[tuple[str, pa.Table]]:
+    """What the counter holds, each table given up before the next."""
+    tables = counter.take()
+    while tables:
+        name, table = tables.popitem()
+        if len(table):
+            yield name, table
+
+
+class _Placing:
+    """Hands documents to the counter, batch by batch, as the sampler decides."""
+
+    def __init__(self, sampler: Sampler, shard: Shard, counter: DocumentCounter) -> None:
         self._place = sampler.place
         self._subset = shard.subset
         self._token = (shard.code_token or "").encode()
-        self._tables = tables
+        self._counter = counter
         self.statistics: Counter[str] = Counter()
 
     def add(self, documents: Documents) -> None:
@@ -106,16 +139,15 @@ class _Placing:
             side.characters += characters
             side.bytes += len(text)
         for copies, texts in training.items():
-            self._tables.counter.add_training(texts, copies)
+            self._counter.add_training(texts, copies)
             self.statistics["train_copies"] += copies * len(texts)
         if evaluation:
-            self._tables.counter.add_evaluation(evaluation, buckets, self._token)
+            self._counter.add_evaluation(evaluation, buckets, self._token)
         for name, side in sides.items():
             for of in ("read", name):
                 self.statistics[f"{of}_documents"] += side.documents
                 self.statistics[f"{of}_characters"] += side.characters
                 self.statistics[f"{of}_bytes"] += side.bytes
-        self._tables.spill_if_large()
 
 
 @dataclass(slots=True)
@@ -138,34 +170,6 @@ def _encoded_arrow(documents: Any) -> Iterable[tuple[bytes, int]]:
 
     characters = compute.utf8_length(documents).to_pylist()
     return zip(documents.cast(pa.large_binary()).to_pylist(), characters, strict=True)
-
-
-class _Tables:
-    """The tables of a shard, in memory up to a limit, and beyond it in as many files as it takes."""
-
-    def __init__(self, folder: Path, limit_bytes: int) -> None:
-        self.counter = DocumentCounter()
-        self.files: list[TableFile] = []
-        self._folder = folder
-        self._limit_bytes = limit_bytes
-        self._spills = 0
-
-    def spill_if_large(self) -> None:
-        if self.counter.memory_bytes > self._limit_bytes:
-            self.spill()
-
-    def spill(self) -> None:
-        import pyarrow.parquet as pq
-
-        tables = self.counter.take(ordered=False)  # merging sorts them
-        while tables:
-            name, table = tables.popitem()
-            if not len(table):
-                continue
-            path = self._folder / f"{name}-{self._spills}.parquet"
-            pq.write_table(table, path, compression="lz4", use_dictionary=False, row_group_size=1 << 17)
-            self.files.append(TableFile(path.name, name, len(table), path.stat().st_size))
-        self._spills += 1
 
 
 def first_skipped(part: Slice, skipped: Skipped) -> str:

@@ -107,5 +107,5 @@ def _without_corpus(study: Study, state: State) -> Counts | None:
     if plan.settings != description["settings"]:
         return None
     if weights != counts.weights:
-        write_subsets(counts.folder, subset_rows(plan, statistics_of(counts)))
+        write_subsets(state.folder / "counts", subset_rows(plan, statistics_of(counts)))
     return Counts.load(state.folder)

@@ -1,0 +1,275 @@
+"""Files that are not on this machine: `s3://` and whatever else Arrow's file systems read, used as a `Path` is."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+
+from piecework.errors import InputError
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo, FileSystem
+
+__all__ = ["Location", "RemotePath", "arrow_source", "is_remote", "locate", "relative_name", "upload"]
+
+SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
+
+# Every read of a remote file is a request that takes tens of milliseconds, and readers ask for a few kB at a time.
+READ_AHEAD_BYTES = 8 << 20
+UPLOAD_CHUNK_BYTES = 8 << 20
+
+Result = TypeVar("Result")
+
+
+def is_remote(path: object) -> bool:
+    """Whether a path names a file system by its scheme.
+
+    >>> is_remote("s3://corpus/books.jsonl"), is_remote("books.jsonl")
+    (True, False)
+    """
+    return isinstance(path, RemotePath) or (
+        isinstance(path, str) and re.match(r"[a-z][a-z0-9+.-]+://", path) is not None
+    )
+
+
+def locate(path: str | os.PathLike[str] | RemotePath) -> Location:
+    """The place that a path stands for; a scheme that cannot be read is an InputError.
+
+    >>> locate("s3://corpus//books/"), locate("books.jsonl").name
+    (RemotePath('s3://corpus/books'), 'books.jsonl')
+    """
+    if isinstance(path, RemotePath):
+        return path
+    text = os.fspath(path)
+    if not is_remote(text):
+        return Path(text)
+    scheme, _, rest = text.partition("://")
+    if scheme == "file":
+        return Path(rest)
+    if scheme not in SCHEMES:
+        known = ", ".join(f"{name}://" for name in SCHEMES)
+        raise InputError(f"{text}: cannot read {scheme}://; a path is local, or starts with one of {known}")
+    return RemotePath(f"{scheme}://{re.sub('/+', '/', rest).strip('/')}")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteStatus:
+    """What `RemotePath.stat` tells, by the names that `os.stat` has for it."""
+
+    st_size: int
+    st_mtime_ns: int
+    st_mode: int
+
+
+@dataclass(frozen=True, slots=True, order=True, repr=False)
+class RemotePath:
+    """A file or folder of another file system, with the methods of `Path` that are needed to read and list.
+
+    What goes wrong is an OSError with a `strerror` that a person understands. How to reach the file system comes from
+    the environment, as for other programs: AWS_ENDPOINT_URL, AWS_REGION, AWS_PROFILE, AWS_ACCESS_KEY_ID and others.
+    """
+
+    uri: str
+
+    def __str__(self) -> str:
+        return self.uri
+
+    def __repr__(self) -> str:
+        return f"RemotePath({self.uri!r})"
+
+    def __truediv__(self, name: str) -> RemotePath:
+        return RemotePath(f"{self.uri}/{name.strip('/')}")
+
+    @property
+    def _inner(self) -> PurePosixPath:
+        return PurePosixPath(self.uri.partition("://")[2])
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self._inner.name
+
+    @property
+    def suffix(self) -> str:
+        """What follows the last dot of the name, with the dot."""
+        return self._inner.suffix
+
+    def with_suffix(self, suffix: str) -> RemotePath:
+        """The same with another suffix."""
+        return RemotePath(f"{self.uri.partition('://')[0]}://{self._inner.with_suffix(suffix)}")
+
+    @property
+    def parent(self) -> RemotePath:
+        """The folder that it is in."""
+        return RemotePath(f"{self.uri.partition('://')[0]}://{self._inner.parent}")
+
+    def stat(self) -> RemoteStatus:
+        """Size, time of the last change, and whether it is a folder."""
+        info = self._call(lambda system, path: system.get_file_info(path))
+        if info.type.name == "NotFound":
+            raise FileNotFoundError(errno.ENOENT, "no such file or folder", self.uri)
+        mode = stat.S_IFDIR if info.type.name == "Directory" else stat.S_IFREG
+        return RemoteStatus(info.size or 0, info.mtime_ns or 0, mode)
+
+    def exists(self) -> bool:
+        """Whether there is such a file or folder."""
+        try:
+            self.stat()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def is_dir(self) -> bool:
+        """Whether it is a folder."""
+        return self.exists() and stat.S_ISDIR(self.stat().st_mode)
+
+    def is_file(self) -> bool:
+        """Whether it is a file."""
+        return self.exists() and stat.S_ISREG(self.stat().st_mode)
+
+    def open(self, mode: str = "rb") -> BinaryIO:
+        """The file for reading, from any position, several megabytes ahead."""
+        assert mode == "rb", "remote files are written by `upload`"
+        return cast(BinaryIO, io.BufferedReader(cast(Any, self.open_arrow()), READ_AHEAD_BYTES))
+
+    def open_arrow(self) -> Any:
+        """The same as Arrow takes it, without reading ahead."""
+        return self._call(lambda system, path: system.open_input_file(path))
+
+    def read_bytes(self) -> bytes:
+        """All of it."""
+        with self.open() as file:
+            return file.read()
+
+    def read_text(self, encoding: str = "utf-8") -> str:
+        """All of it, decoded."""
+        return self.read_bytes().decode(encoding)
+
+    def files(self) -> Iterator[RemotePath]:
+        """All files below this folder, sorted by name; those that are hidden are left out."""
+        below = len(self.uri) + 1
+        for path, _ in self._below(recursive=True):
+            if not re.search(r"(^|/)\.", path.uri[below:]):
+                yield path
+
+    def names(self) -> list[str]:
+        """The names in this folder; those of folders end in a slash."""
+        return sorted(f"{path.name}/" if is_dir else path.name for path, is_dir in self._below(recursive=False))
+
+    def unlink(self, *, missing_ok: bool = False) -> None:
+        """Remove the file."""
+        with suppress(*([FileNotFoundError] if missing_ok else [])):
+            self._call(lambda system, path: system.delete_file(path))
+
+    def _below(self, *, recursive: bool) -> Iterator[tuple[RemotePath, bool]]:
+        from pyarrow.fs import FileSelector
+
+        def listed(system: FileSystem, path: str) -> list[FileInfo]:
+            return system.get_file_info(FileSelector(path, recursive=recursive, allow_not_found=True))
+
+        scheme = self.uri.partition("://")[0]
+        for info in sorted(self._call(listed), key=lambda info: info.path):
+            is_dir = info.type.name == "Directory"
+            # Stores have no folders; some keep an empty object in their place.
+            if not (is_dir and recursive):
+                yield RemotePath(f"{scheme}://{info.path.strip('/')}"), is_dir
+
+    def in_file_system(self) -> tuple[str, FileSystem]:
+        """The path without what names the file system, and that."""
+        scheme, _, rest = self.uri.partition("://")
+        host, _, path = rest.partition("/")
+        return f"/{path}" if scheme in ("hdfs", "viewfs") else rest, _file_system(scheme, host)
+
+    def _call(self, call: Callable[[FileSystem, str], Result]) -> Result:
+        try:
+            path, system = self.in_file_system()
+            return call(system, path)
+        except OSError as error:
+            raise _explained(self.uri, error) from error
+        except (ValueError, NotImplementedError, ImportError) as error:  # a build of Arrow without this file system
+            raise OSError(errno.EINVAL, f"{error}", self.uri) from error
+
+
+Location = Path | RemotePath
+"""A file or folder, here or elsewhere."""
+
+
+@cache
+def _file_system(scheme: str, host: str) -> FileSystem:
+    from pyarrow.fs import FileSystem
+
+    system, _ = FileSystem.from_uri(f"{scheme}://{host}/")
+    return system
+
+
+def _explained(uri: str, error: OSError) -> OSError:
+    """The error with a short text in place of Arrow's, which tells of its operations and not of what to do."""
+    text = " ".join(str(error).split())
+    if isinstance(error, FileNotFoundError) or re.search(r"NO_SUCH_KEY|RESOURCE_NOT_FOUND|HTTP status 404", text):
+        return FileNotFoundError(errno.ENOENT, "no such file or folder", uri)
+    if "NO_SUCH_BUCKET" in text or "Bucket not found" in text:
+        return FileNotFoundError(errno.ENOENT, "there is no such bucket", uri)
+    if re.search(
+        r"ACCESS_DENIED|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|HTTP status 40[13]|UNAUTHENTICATED", text
+    ):
+        return PermissionError(errno.EACCES, f"access denied; {_about_credentials(uri)}", uri)
+    if re.search(r"NETWORK_CONNECTION|curlCode|timed out", text, re.IGNORECASE):
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        where = f" at {endpoint} (AWS_ENDPOINT_URL)" if endpoint and uri.startswith("s3:") else ""
+        reason = re.sub(r".*?(curlCode: \d+, )?", "", text.rpartition("operation: ")[2] or text)
+        return OSError(errno.EHOSTUNREACH, f"cannot reach the storage{where}: {reason}", uri)
+    return OSError(error.errno or errno.EIO, text, uri)
+
+
+def _about_credentials(uri: str) -> str:
+    if not uri.startswith("s3:"):
+        return "check the credentials of this file system"
+    folder = Path.home() / ".aws"
+    given = [name for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ROLE_ARN") if os.environ.get(name)]
+    given += [str(path) for path in (folder / "credentials", folder / "config") if path.is_file()]
+    if given:
+        return f"the credentials of {' and '.join(given)} are wrong, or do not allow it"
+    return (
+        "there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, "
+        f"or put them into {folder / 'credentials'}"
+    )
+
+
+def arrow_source(path: Location) -> Any:
+    """What pyarrow's readers take for this file."""
+    return path.open_arrow() if isinstance(path, RemotePath) else path
+
+
+def relative_name(path: Location, folder: Path) -> str:
+    """The path from the folder on, as descriptions and reports name it; of a remote file, all of it."""
+    return str(path) if isinstance(path, RemotePath) else os.path.relpath(path, folder)
+
+
+def upload(source: Path, target: RemotePath) -> None:
+    """Copy a file there; what stops it leaves no part of it."""
+    stream: Any = target._call(lambda system, path: system.open_output_stream(path))
+
+    def copy(_system: FileSystem, _path: str) -> None:
+        with source.open("rb") as file:
+            while chunk := file.read(UPLOAD_CHUNK_BYTES):
+                stream.write(chunk)
+        stream.close()
+
+    try:
+        target._call(copy)
+    except BaseException:
+        # Arrow has no way to give up an upload: it can only be finished, and removed.
+        with suppress(OSError):
+            stream.close()
+        with suppress(OSError):
+            target.unlink()
+        raise
