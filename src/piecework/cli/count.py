@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.places import Place, cluster_options, resolve_cluster
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 
 if TYPE_CHECKING:
     from piecework.cli.progress import Unit
+    from piecework.counting.spark_cluster import Cluster
     from piecework.counting.store import Counts
+    from piecework.storage import Location
     from piecework.study import Study
 
 __all__ = ["command"]
@@ -38,9 +41,12 @@ class Size(click.ParamType[int]):
 
 @click.command("count")
 @click.argument("study_file", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The study's folder [default: out/NAME].")
-@click.option("--threads", type=click.IntRange(min=1), help="Processes to count with [default: all cores].")
-@click.option("--memory", type=Size(), help="Memory to use at most, as 2GB [default: half of what is free].")
+@click.option("-o", "--out", type=Place(), help="The study's folder, here or on s3:// [default: out/NAME].")
+@cluster_options
+@click.option("--threads", type=click.IntRange(min=1), help="Cores to count with [default: all].")
+@click.option(
+    "--memory", type=Size(), help="Memory to use at most, as 2GB; of a task on Spark [default: half of what is free]."
+)
 @click.option("--strict", is_flag=True, help="Make the first record that cannot be used an error.")
 @click.option("--dry-run", is_flag=True, help="Show files, sizes and what counting would give and cost; write nothing.")
 @click.option("--force", is_flag=True, help="Count again, and replace counts that are there.")
@@ -50,7 +56,10 @@ class Size(click.ParamType[int]):
 def command(
     terminal: Terminal,
     study_file: Path,
-    out: Path | None,
+    out: "Location | None",
+    engine: str,
+    master: str | None,
+    conf: tuple[str, ...],
     threads: int | None,
     memory: int | None,
     strict: bool,
@@ -61,17 +70,20 @@ def command(
     """Sample the documents of STUDY.toml and count their words, in one pass and in bounded memory.
 
     The counts go to the folder `counts` of the study's output, and everything after them reads no document again.
-    They are the same for any number of threads and amount of memory. A run that was stopped goes on where it was.
+    They are the same for any number of threads and amount of memory, on one machine and on a Spark cluster. A run on
+    one machine that was stopped goes on where it was. Paths in the study, and --out, may be on s3://.
 
     \b
     Examples:
       piecework count study.toml --dry-run
       piecework count study.toml
       piecework count study.toml --out out/nordic --threads 8 --memory 4GB --strict
+      piecework count study.toml --engine spark --master spark://node1:7077 --out s3://bucket/nordic
     """
     from piecework.counting.local import default_out
     from piecework.study import Study
 
+    cluster = resolve_cluster(engine, master, conf)
     study = Study.load(study_file)
     if dry_run:
         from piecework.cli.count_plan import show_plan
@@ -80,7 +92,9 @@ def command(
         terminal.suggest(*(argument for argument in sys.argv[1:] if argument != "--dry-run"))
         return
     folder = default_out(study) if out is None else out
-    counts = _count(terminal, study, folder, threads=threads, memory=memory, strict=strict, force=force)
+    counts = _count(
+        terminal, study, folder, threads=threads, memory=memory, strict=strict, force=force, cluster=cluster
+    )
     if as_json:
         import orjson
 
@@ -89,18 +103,19 @@ def command(
     elif not terminal.quiet:
         _show(counts)
     _report_skipped(terminal, counts)
-    terminal.suggest("train", "--counts", folder)
+    terminal.suggest("train", "--counts", str(folder))
 
 
 def _count(
     terminal: Terminal,
     study: "Study",
-    folder: Path,
+    folder: "Location",
     *,
     threads: int | None,
     memory: int | None,
     strict: bool,
     force: bool,
+    cluster: "Cluster | None",
 ) -> "Counts":
     from piecework.cli.progress import Update, show_progress
     from piecework.counting.local import Stage, count
@@ -127,6 +142,7 @@ def _count(
             force=force,
             progress=progress,
             warn=terminal.warn,
+            cluster=cluster,
         )
     if current:
         size_bytes = sum(file["size_bytes"] for file in counts.description["files"])

@@ -37,7 +37,7 @@ class SizeList(click.ParamType[tuple[int, ...]]):
 
 @click.command("evaluate")
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--counts", type=click.Path(path_type=Path), help="The folder of a study's counts.")
+@click.option("--counts", type=Place(), help="The folder of a study's counts.")
 @click.option("--data", multiple=True, type=click.Path(path_type=Path), help="Documents instead; may be repeated.")
 @click.option(
     "--language",
@@ -60,7 +60,7 @@ class SizeList(click.ParamType[tuple[int, ...]]):
 def command(
     terminal: Terminal,
     models: tuple[Path, ...],
-    counts: Path | None,
+    counts: "Location | None",
     data: tuple[Path, ...],
     languages: tuple[str, ...],
     by: str,
@@ -161,7 +161,7 @@ def model_names(paths: Sequence[Path]) -> list[str]:
     return names
 
 
-def _load_counts(folder: Path) -> "UnitSource":
+def _load_counts(folder: "Location") -> "UnitSource":
     from piecework.counting.store import Counts
 
     return Counts.load(folder)

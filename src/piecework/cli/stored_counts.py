@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from piecework.errors import RecipeError
@@ -15,11 +14,12 @@ if TYPE_CHECKING:
     from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts
     from piecework.recipe import Recipe
+    from piecework.storage import Location
 
 __all__ = ["load_training", "resolve_weights"]
 
 
-def load_training(folder: Path, languages: Sequence[str], weights: Sequence[str], recipe: Recipe) -> WordCounts:
+def load_training(folder: Location, languages: Sequence[str], weights: Sequence[str], recipe: Recipe) -> WordCounts:
     """The words of these languages, or of all, each subset times its weight; cleaned up as the recipe has it."""
     from piecework.counting.store import Counts
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.places import Place
 from piecework.cli.settings import RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 from piecework.counting.machine import available_cores
@@ -15,6 +16,7 @@ from piecework.errors import InputError
 if TYPE_CHECKING:
     from piecework import Recipe, WordCounts
     from piecework.corpus import InputFile, Skipped
+    from piecework.storage import Location
 
 __all__ = ["command"]
 
@@ -22,7 +24,7 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
 
 
 @click.command("train")
-@click.argument("inputs", metavar="[INPUT...]", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("inputs", metavar="[INPUT...]", nargs=-1, type=Place())
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for tokenizer.model and tokenizer.vocab.")
 @click.option("--vocab-size", type=click.IntRange(min=1), help="Number of pieces [default: the recipe's].")
 @click.option(
@@ -37,7 +39,7 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
 @click.option(
     "--counts",
     "counts_folder",
-    type=click.Path(path_type=Path),
+    type=Place(),
     help="Counts of a study in place of INPUT; no document is read.",
 )
 @click.option("--language", "languages", multiple=True, help="With --counts: only this language (may be repeated).")
@@ -57,12 +59,12 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
 @click.pass_obj
 def command(
     terminal: Terminal,
-    inputs: tuple[Path, ...],
+    inputs: "tuple[Location, ...]",
     out: Path | None,
     vocab_size: int | None,
     recipe: str,
     settings: tuple[str, ...],
-    counts_folder: Path | None,
+    counts_folder: "Location | None",
     languages: tuple[str, ...],
     weights: tuple[str, ...],
     text_field: str,
@@ -129,8 +131,8 @@ def command(
 
 
 def _check_source(
-    inputs: tuple[Path, ...],
-    counts_folder: Path | None,
+    inputs: "tuple[Location, ...]",
+    counts_folder: "Location | None",
     languages: tuple[str, ...],
     weights: tuple[str, ...],
     *,
