@@ -99,17 +99,17 @@ class PathPattern:
             if (path := locate(self.text)).exists():
                 yield Match(path, None, None)
             return
-        found: dict[str, bool] = {}
-        for file in top.files():
-            found[file.uri] = True
+        files = {file.uri: file for file in top.files()}
+        found = dict(files)
+        for file in files.values():
             folder = file.parent
             while len(folder.uri) > len(top.uri) and folder.uri not in found:
-                found[folder.uri] = False
+                found[folder.uri] = folder
                 folder = folder.parent
-        for uri, is_file in sorted(found.items()):
+        for uri, path in sorted(found.items()):
             match = self._regex.fullmatch(uri)
-            if match and (is_file or not self._files_only):
-                yield _match(RemotePath(uri), match)
+            if match and (uri in files or not self._files_only):
+                yield _match(path, match)
 
     def literal_folder(self, folder: Path) -> Location:
         """The folder that the pattern's part without wildcards names."""

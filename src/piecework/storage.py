@@ -9,7 +9,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
@@ -79,6 +79,8 @@ class RemotePath:
     """
 
     uri: str
+    listed: RemoteStatus | None = field(default=None, compare=False)
+    """What a listing of its folder told: asking again for each of thousands of files would take minutes."""
 
     def __str__(self) -> str:
         return self.uri
@@ -113,12 +115,15 @@ class RemotePath:
         return RemotePath(f"{self.uri.partition('://')[0]}://{self._inner.parent}")
 
     def stat(self) -> RemoteStatus:
-        """Size, time of the last change, and whether it is a folder."""
+        """Size, time of the last change, and whether it is a folder; of a file that was found, as it was then."""
+        return self.listed or self.stat_now()
+
+    def stat_now(self) -> RemoteStatus:
+        """The same as it is now."""
         info = self._call(lambda system, path: system.get_file_info(path))
         if info.type.name == "NotFound":
             raise FileNotFoundError(errno.ENOENT, "no such file or folder", self.uri)
-        mode = stat.S_IFDIR if info.type.name == "Directory" else stat.S_IFREG
-        return RemoteStatus(info.size or 0, info.mtime_ns or 0, mode)
+        return _status(info)
 
     def exists(self) -> bool:
         """Whether there is such a file or folder."""
@@ -139,7 +144,7 @@ class RemotePath:
     def open(self, mode: str = "rb") -> BinaryIO:
         """The file for reading, from any position, several megabytes ahead."""
         assert mode == "rb", "remote files are written by `upload`"
-        return cast(BinaryIO, io.BufferedReader(cast(Any, self.open_arrow()), READ_AHEAD_BYTES))
+        return cast(BinaryIO, io.BufferedReader(_Raw(self.open_arrow()), READ_AHEAD_BYTES))
 
     def open_arrow(self) -> Any:
         """The same as Arrow takes it, without reading ahead."""
@@ -181,18 +186,13 @@ class RemotePath:
             is_dir = info.type.name == "Directory"
             # Stores have no folders; some keep an empty object in their place.
             if not (is_dir and recursive):
-                yield RemotePath(f"{scheme}://{info.path.strip('/')}"), is_dir
-
-    def in_file_system(self) -> tuple[str, FileSystem]:
-        """The path without what names the file system, and that."""
-        scheme, _, rest = self.uri.partition("://")
-        host, _, path = rest.partition("/")
-        return f"/{path}" if scheme in ("hdfs", "viewfs") else rest, _file_system(scheme, host)
+                yield RemotePath(f"{scheme}://{info.path.strip('/')}", _status(info)), is_dir
 
     def _call(self, call: Callable[[FileSystem, str], Result]) -> Result:
+        scheme, _, rest = self.uri.partition("://")
+        host, _, path = rest.partition("/")
         try:
-            path, system = self.in_file_system()
-            return call(system, path)
+            return call(_file_system(scheme, host), f"/{path}" if scheme in ("hdfs", "viewfs") else rest)
         except OSError as error:
             raise _explained(self.uri, error) from error
         except (ValueError, NotImplementedError, ImportError) as error:  # a build of Arrow without this file system
@@ -201,6 +201,47 @@ class RemotePath:
 
 Location = Path | RemotePath
 """A file or folder, here or elsewhere."""
+
+
+def _status(info: FileInfo) -> RemoteStatus:
+    mode = stat.S_IFDIR if info.type.name == "Directory" else stat.S_IFREG
+    return RemoteStatus(info.size or 0, info.mtime_ns or 0, mode)
+
+
+class _Raw(io.RawIOBase):
+    """A file of Arrow's as Python has files: one may go past its end, and reads nothing there."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._size = file.size()
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._position = offset + (0, self._position, self._size)[whence]
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = min(len(buffer), self._size - self._position)
+        if wanted <= 0:
+            return 0
+        data: bytes = self._file.read_at(wanted, self._position)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
 
 
 @cache
@@ -256,7 +297,7 @@ def relative_name(path: Location, folder: Path) -> str:
 
 def upload(source: Path, target: RemotePath) -> None:
     """Copy a file there; what stops it leaves no part of it."""
-    stream: Any = target._call(lambda system, path: system.open_output_stream(path))
+    stream: Any = target._call(lambda system, path: system.open_output_stream(path, compression=None))
 
     def copy(_system: FileSystem, _path: str) -> None:
         with source.open("rb") as file:

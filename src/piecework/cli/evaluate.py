@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.places import Place
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 from piecework.errors import InputError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from piecework.corpus import InputFile
     from piecework.corpus.readers import TextUnit
     from piecework.evaluation.units import UnitSource
+    from piecework.storage import Location
 
 __all__ = ["command"]
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from piecework.cli.count import Size
+from piecework.cli.places import cluster_options, resolve_cluster
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 
 if TYPE_CHECKING:
+    from piecework.counting.spark_cluster import Cluster
     from piecework.results import StudyResults
     from piecework.study import Study
 
@@ -23,6 +25,7 @@ DEFAULT_STUDY = Path("study.toml")
 @click.argument("study_file", metavar="[STUDY.toml]", required=False, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--demo", is_flag=True, help="A small real corpus in place of STUDY.toml; needs the extra `demo`.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The study's folder [default: out/NAME].")
+@cluster_options
 @click.option("--threads", type=click.IntRange(min=1), help="Cores to use [default: all].")
 @click.option("--memory", type=Size(), help="Memory to count in at most, as 2GB [default: half of what is free].")
 @click.option("--latex", is_flag=True, help="Write the paper's tables as LaTeX too, into results/latex.")
@@ -35,6 +38,9 @@ def command(
     study_file: Path | None,
     demo: bool,
     out: Path | None,
+    engine: str,
+    master: str | None,
+    conf: tuple[str, ...],
     threads: int | None,
     memory: int | None,
     latex: bool,
@@ -52,8 +58,10 @@ def command(
       piecework run --demo
       piecework run study.toml
       piecework run study.toml --out out/nordic --threads 8 --memory 4GB
+      piecework run study.toml --engine spark --master spark://node1:7077
       piecework run study.toml --latex --json | jq -r '.findings[].sentence'
     """
+    cluster = resolve_cluster(engine, master, conf)
     study, folder = _study(study_file, demo=demo, out=out)
     if study.recipe.vocab_size % 128:
         terminal.warn(
@@ -62,7 +70,9 @@ def command(
         )
     started = time.monotonic()
     try:
-        results, did = _run(terminal, study, folder, threads=threads, memory=memory, force=force, latex=latex)
+        results, did = _run(
+            terminal, study, folder, threads=threads, memory=memory, force=force, latex=latex, cluster=cluster
+        )
     except KeyboardInterrupt:
         terminal.say("stopped; the same command goes on from here")
         raise
@@ -112,6 +122,7 @@ def _run(
     memory: int | None,
     force: bool,
     latex: bool,
+    cluster: "Cluster | None",
 ) -> "tuple[StudyResults, bool]":
     """The results, and whether anything had to be done for them."""
     from piecework.cli.progress import show_stages
@@ -134,6 +145,7 @@ def _run(
             latex=latex,
             progress=progress,
             warn=terminal.warn,
+            cluster=cluster,
         )
     return results, did
 

@@ -17,6 +17,7 @@ from piecework.counting.partial import PartialResults, ShardResult, SliceResult,
 from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
+from piecework.storage import RemotePath
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -189,7 +190,7 @@ def strict_message(location: str, reason: str) -> str:
 def _check_unchanged(part: Slice) -> None:
     file = part.file
     try:
-        status = file.path.stat()
+        status = file.path.stat_now() if isinstance(file.path, RemotePath) else file.path.stat()
     except OSError as error:
         raise InputError(f"{file.path}: cannot read: {error.strerror or error}") from error
     if (status.st_size, status.st_mtime_ns) != (file.size_bytes, file.modified_ns):

@@ -12,6 +12,7 @@ from piecework.corpus.weights import resolve_weights
 from piecework.counting.local import Progress, count
 from piecework.counting.merge import write_subsets
 from piecework.counting.plan import Plan
+from piecework.counting.spark_cluster import Cluster
 from piecework.counting.store import Counts, read_description
 from piecework.counting.summary import statistics_of, subset_rows
 from piecework.errors import InputError, StudyError
@@ -42,6 +43,7 @@ def counts_of(
     force: bool,
     progress: Progress,
     warn: Callable[[str], None],
+    cluster: Cluster | None = None,
 ) -> StudyCounts:
     """The study's counts in its folder; `force` counts again in any case."""
     folder = state.folder / "counts"
@@ -63,7 +65,16 @@ def counts_of(
             )
         warn(f"counting again: {difference}")
         again = True
-    counts = count(study, out=state.folder, threads=threads, memory=memory, force=again, progress=progress, warn=warn)
+    counts = count(
+        study,
+        out=state.folder,
+        threads=None if cluster else threads,  # of this machine
+        memory=memory,
+        force=again,
+        progress=progress,
+        warn=warn,
+        cluster=cluster,
+    )
     return StudyCounts(counts, plan, _key(counts))
 
 

@@ -16,6 +16,7 @@ from piecework import __version__
 from piecework.counting.local import default_out
 from piecework.counting.lock import locked
 from piecework.counting.machine import available_cores
+from piecework.counting.spark_cluster import Cluster
 from piecework.counting.store import Counts
 from piecework.errors import InputError
 from piecework.evaluation.metrics import all_metrics
@@ -81,12 +82,14 @@ def run(
     latex: bool = False,
     progress: Progress | None = None,
     warn: Callable[[str], None] = warnings.warn,
+    cluster: Cluster | None = None,
 ) -> StudyResults:
     """Sample, count, train, evaluate and report a study, into the folder `out` (default: out/<name>).
 
     Each stage is done where its inputs or settings have changed since it was done last, so that a second run does
     nothing, another recipe reads no document, and a run that was stopped goes on. `force` does all again, and takes
-    over a folder that holds something else. `latex` writes the paper's tables as LaTeX too.
+    over a folder that holds something else. `latex` writes the paper's tables as LaTeX too. With a `cluster` the
+    documents are counted there.
     """
     folder = Path(default_out(study) if out is None else out)
     _check_folder(folder, study, force=force)
@@ -102,6 +105,7 @@ def run(
             latex=latex,
             progress=progress or (lambda _stage, _done, _total: None),
             warn=warn,
+            cluster=cluster,
         )
         stages.run()
     return StudyResults.load(folder)
@@ -142,6 +146,7 @@ class _Run:
     latex: bool
     progress: Progress
     warn: Callable[[str], None]
+    cluster: Cluster | None
 
     def run(self) -> None:
         if self.force:
@@ -179,6 +184,7 @@ class _Run:
             force=self.force,
             progress=self.progress,
             warn=self.warn,
+            cluster=self.cluster,
         )
         rows = counted.counts.subsets.to_pylist()
         for column, side, setting in (("train_copies", "train", "train"), ("eval_documents", "evaluate", "eval")):
