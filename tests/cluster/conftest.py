@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.spark import SparkCluster, running_cluster
 from cluster.store import running_store, settings
 
 
@@ -25,3 +26,10 @@ def in_store(store: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
     for name, value in settings(store).items():
         monkeypatch.setenv(name, value)
     yield store
+
+
+@pytest.fixture(scope="session")
+def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    """A master and two workers of one core each."""
+    with running_cluster(tmp_path_factory.mktemp("spark")) as cluster:
+        yield cluster

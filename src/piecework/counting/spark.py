@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pickle
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,8 +20,8 @@ from piecework.counting.merge import KEYS, column_types, write_subsets, write_ta
 from piecework.counting.output import remove_unfinished
 from piecework.counting.partial import TABLES, ShardResult
 from piecework.counting.plan import Plan
-from piecework.counting.spark_cluster import Cluster, check_pyspark, connect, explain
-from piecework.counting.spark_package import write_package
+from piecework.counting.spark_cluster import Cluster, check_pyspark, connect, explain, text_of
+from piecework.counting.spark_package import package_archive
 from piecework.counting.summary import subset_rows, sum_by_subset, sum_skipped, write_description
 from piecework.errors import InputError
 
@@ -68,7 +67,8 @@ class SparkRun:
             with connect(self.cluster, name=self.plan.study.name, cores=self.cores) as session:
                 return self._count(session, folder)
         except (Py4JError, PySparkException) as error:
-            raise InputError(f"counting on Spark: {explain(str(error)) or _first_line(str(error))}") from error
+            text = text_of(error)
+            raise InputError(f"counting on Spark: {explain(text) or _first_line(text)}") from error
         finally:
             remove_unfinished(folder)
 
@@ -77,12 +77,9 @@ class SparkRun:
 
         size_bytes = self.plan.size_bytes
         self.progress("counting", 0, size_bytes)
-        with tempfile.TemporaryDirectory() as temporary, _watched(session, self._show_counting, self.warn):
-            rows = self._rows(session, write_package(Path(temporary)))
-            batches = (
-                pa.ipc.open_stream(pa.py_buffer(row[0])).read_all()
-                for row in rows.toLocalIterator(prefetchPartitions=True)
-            )
+        with _watched(session, self._show_counting, self.warn):
+            rows = self._rows(session).toLocalIterator(prefetchPartitions=True)
+            batches = (pa.ipc.open_stream(pa.py_buffer(row[0])).read_all() for row in rows)
             parts = (part for batch in batches for part in _by_table(batch))
             results, rest = self._results(parts)
             self.progress("counting", size_bytes, size_bytes)
@@ -94,7 +91,7 @@ class SparkRun:
         write_subsets(folder, subset_rows(self.plan, statistics))
         return write_description(folder, self.plan, tables, skipped)
 
-    def _rows(self, session: SparkSession, package: Path) -> DataFrame:
+    def _rows(self, session: SparkSession) -> DataFrame:
         """All rows, added up and sorted, packed in batches; nothing runs yet."""
         from pyspark import cloudpickle
         from pyspark.sql import functions
@@ -113,7 +110,9 @@ class SparkRun:
         }.items():
             session.conf.set(name, value)
         context = session.sparkContext
-        context.addArchive(str(package))
+        package = package_archive()
+        if not any(package.name in archive for archive in context.listArchives):
+            context.addArchive(str(package))
         job = context.broadcast(
             {
                 "shards": [pickle.dumps(_absolute(shard)) for shard in shards],

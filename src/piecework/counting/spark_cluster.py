@@ -23,7 +23,7 @@ from piecework.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Cluster", "check_pyspark", "connect", "explain"]
+__all__ = ["Cluster", "check_pyspark", "connect", "explain", "text_of"]
 
 OLDEST_JAVA = 17
 # Spark itself tries three times for 20 s before it gives up.
@@ -180,14 +180,15 @@ def _start(cluster: Cluster, conf: Any, log: IO[bytes]) -> Any:
         finally:
             watch.cancel()
     except (Py4JError, PySparkException, OSError) as error:
+        text = text_of(error) if in_time else ""
         _forget_java()
-        if not in_time or re.search(r"Spark context stopped while waiting|All masters are unresponsive", str(error)):
+        if not in_time or re.search(r"Spark context stopped while waiting|All masters are unresponsive", text):
             raise InputError(
                 f"no answer from the master {cluster.master} in {cluster.patience_s:.0f} s: something listens there, "
                 "but not a master of this version of Spark "
                 f"({pyspark.__version__})"
             ) from error
-        raise InputError(f"Spark does not start: {explain(str(error)) or _last_words(log) or error}") from error
+        raise InputError(f"Spark does not start: {explain(text) or _last_words(log) or text}") from error
 
 
 def _forget_java() -> None:
@@ -203,8 +204,18 @@ def _forget_java() -> None:
 def _last_words(log: IO[bytes]) -> str:
     log.seek(0)
     lines = log.read().decode(errors="replace").splitlines()
-    telling = [line for line in lines if re.search(r"\b(ERROR|Error|Exception|FATAL)\b", line)]
+    telling = [line for line in lines if re.search(r"^(Caused by: )?[\w.]+(Exception|Error): |^Error", line)]
     return " / ".join((telling or lines)[-LOG_LINES:])
+
+
+def text_of(error: BaseException) -> str:
+    """An error's text; py4j asks Java for it, which may be gone."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return str(error)
+    except (Py4JError, OSError):
+        return "Java has ended"
 
 
 def explain(text: str) -> str | None:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import importlib.util
+import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-__all__ = ["write_package"]
+__all__ = ["package_archive"]
 
 # What reading and counting import, besides pyarrow, which Spark needs for Arrow anyway.
 COMPANIONS = ("orjson", "zstandard")
 
 
-def write_package(folder: Path) -> Path:
-    """Write a zip into the folder, named by what is in it: this package with its core, and what it reads with."""
+@cache
+def package_archive() -> Path:
+    """A zip, named by what is in it: this package with its core, and what it reads with.
+
+    It stays until this process ends, since workers that join later fetch it then.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="piecework-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     digest = hashlib.blake2b(digest_size=8)
     files = sorted(_files())
     for name, path in files:

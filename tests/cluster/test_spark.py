@@ -1,0 +1,214 @@
+"""Counting on a real Spark cluster: the files of one machine, whatever is killed on the way."""
+
+import os
+import sys
+import sysconfig
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.spark import SETTINGS, SparkCluster, kill
+from cluster.store import BUCKET
+from counting.corpora import made_up_corpus, make_study, write_corpus
+from piecework.counting.local import count
+from piecework.counting.spark_cluster import Cluster, connect
+from piecework.counting.store import Counts
+from piecework.errors import InputError
+from piecework.storage import RemotePath, upload
+from piecework.study import Study
+
+ALL = os.environ.get("PIECEWORK_PARITY") == "all"
+FILES = ("counts.json", "train.parquet", "eval.parquet", "eval_plain.parquet", "subsets.parquet")
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python as on a worker that has pyarrow, and neither this package nor what it reads with."""
+    folder = tmp_path_factory.mktemp("bare")
+    site = Path(sysconfig.get_path("purelib"))
+    for name in ("pyarrow", "numpy", "pandas"):
+        import importlib.util
+
+        spec = importlib.util.find_spec(name)
+        assert spec
+        assert spec.submodule_search_locations
+        place = Path(next(iter(spec.submodule_search_locations)))
+        (folder / name).symlink_to(place)
+        for libraries in place.parent.glob(f"{name}.libs"):
+            (folder / libraries.name).symlink_to(libraries)
+    for needed in ("dateutil", "six.py", "pytz", "tzdata"):
+        for parent in {site, *(Path(path) for path in sys.path if path.endswith("site-packages"))}:
+            if (parent / needed).exists() and not (folder / needed).exists():
+                (folder / needed).symlink_to(parent / needed)
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{folder}" exec "{sys.executable}" -S "$@"\n')
+    python.chmod(0o755)
+    return python
+
+
+@pytest.fixture(scope="module")
+def cluster(spark_cluster: SparkCluster, bare_python: Path) -> Iterator[Cluster]:
+    """One application for all tests, since each would take the workers seconds to start."""
+    settings = {**SETTINGS, "spark.pyspark.python": str(bare_python)}
+    with connect(Cluster(spark_cluster.master, settings), name="tests"):
+        yield Cluster(spark_cluster.master)
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / "counts" / name).read_bytes() for name in FILES}
+
+
+def on_cluster(study: Study, out: Path, cluster: Cluster, **options: Any) -> tuple[Counts, list[str]]:
+    told: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        counts = count(study, out=out, cluster=cluster, warn=told.append, **options)
+    return counts, told
+
+
+class Saboteur(threading.Thread):
+    """Does something as soon as, and as often as, a task has a file open."""
+
+    def __init__(self, spark_cluster: SparkCluster, file: str, act: Callable[[int], None], times: int = 1) -> None:
+        super().__init__(daemon=True)
+        self.acted: list[int] = []
+        self._look = lambda: spark_cluster.python_reading(file)
+        self._act = act
+        self._times = times
+        self.start()
+
+    def run(self) -> None:
+        deadline = time.monotonic() + 120
+        while len(self.acted) < self._times and time.monotonic() < deadline:
+            pid = self._look()
+            if pid is not None and pid not in self.acted:
+                self._act(pid)
+                self.acted.append(pid)
+            time.sleep(0.002)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Study:
+    """Real text and the standard library: a part, or all of it with PIECEWORK_PARITY=all."""
+    folder = tmp_path_factory.mktemp("real")
+    names = [path.name for path in sorted((shared / "corpus").glob("*.jsonl.zst"))]
+    for name in names if ALL else ("law_is.jsonl.zst", "books_sv.jsonl.zst", "manual_da.jsonl.zst"):
+        (folder / name).symlink_to(shared / "corpus" / name)
+    modules = sorted(Path(sysconfig.get_path("stdlib")).glob("**/*.py" if ALL else "*.py"))
+    (folder / "code").mkdir()
+    for number, module in enumerate(path for path in modules if "site-packages" not in path.parts):
+        (folder / "code" / f"{number:05}.py").symlink_to(module)
+    return Study(
+        name="real",
+        folder=folder,
+        corpus={
+            "path": "{category}_{language}.jsonl.zst",
+            "subset": [
+                {
+                    "path": "code/*.py",
+                    "language": "code",
+                    "category": "python",
+                    "code_token": "<|python|>",
+                    "documents": "file",
+                }
+            ],
+        },
+        sampling={"train": "50%", "eval": "10%"},
+    )
+
+
+@pytest.fixture(scope="module")
+def expected(study: Study, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("local")
+    count(study, out=out, threads=2)
+    return results(out)
+
+
+def test_the_files_are_the_same(study: Study, expected: dict[str, bytes], cluster: Cluster, tmp_path: Path) -> None:
+    """Workers that have neither the package nor orjson nor zstandard get them from the driver."""
+    seen: list[tuple[str, int, int]] = []
+    _, told = on_cluster(
+        study, tmp_path, cluster, progress=lambda *progress: seen.append(progress), table_bytes=2_000_000
+    )
+    assert results(tmp_path) == expected
+    assert not told
+    assert seen[0][0] == "counting"
+    assert seen[-1][0] == "merging"
+    assert seen[-1][1] == seen[-1][2]
+    assert sorted(path.name for path in (tmp_path / "counts").iterdir()) == sorted(FILES)
+
+
+def test_a_task_that_fails_twice(
+    study: Study, expected: dict[str, bytes], cluster: Cluster, spark_cluster: SparkCluster, tmp_path: Path
+) -> None:
+    """The Python process of a task is killed as the system kills what takes too much memory."""
+    saboteur = Saboteur(spark_cluster, "books_sv.jsonl.zst", kill, times=2)
+    _, told = on_cluster(study, tmp_path, cluster)
+    assert len(saboteur.acted) == 2
+    assert results(tmp_path) == expected
+    assert any("failed so far; Spark tries each again" in message for message in told)
+
+
+def test_bad_records_are_told_once(cluster: Cluster, tmp_path: Path) -> None:
+    write_corpus(tmp_path / "data", made_up_corpus(60), files=2)
+    for number, path in enumerate(sorted((tmp_path / "data").iterdir())):
+        bad = b'{"text": ""}\nbad\n{"text": null}\n{"other": 1}\n[]\n{"text": 1}\n\xff\n' * (number % 3 + 1)
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[:20]) + bad + b"".join(lines[20:]))
+    study = make_study(tmp_path / "data")
+    count(study, out=tmp_path / "local")
+    counts, _ = on_cluster(study, tmp_path / "spark", cluster, shard_bytes=30_000)
+    assert results(tmp_path / "spark") == results(tmp_path / "local")
+    assert len(counts.description["skipped"]) == 8
+
+    with pytest.raises(InputError, match=r"-0000\d.jsonl:21: empty; without --strict such records are counted"):
+        on_cluster(study, tmp_path / "strict", cluster, strict=True)
+    assert not list((tmp_path / "strict" / "counts").iterdir())
+    with pytest.raises(InputError, match=r"holds counts of another run \(settings that differ: seed\); pass --force"):
+        on_cluster(make_study(tmp_path / "data", seed=2), tmp_path / "spark", cluster)
+    assert results(tmp_path / "spark") == results(tmp_path / "local")
+
+
+def test_counts_that_do_not_fit(cluster: Cluster, tmp_path: Path) -> None:
+    """Spark has signed numbers: a sum above 2⁶³ is an error, and not a negative count."""
+    write_corpus(tmp_path / "data", {"a_sv": ["hej"] * 12}, files=3)
+    study = make_study(
+        tmp_path / "data",
+        sampling={"train": "100%", "eval": "0%"},
+        weights={"language": {"sv": 999_999_999_999_999_999}},
+    )
+    with pytest.raises(InputError, match=r"a count is too large for Spark, which has 63 bits"):
+        on_cluster(study, tmp_path / "out", cluster, shard_bytes=200)
+    assert not list((tmp_path / "out" / "counts").iterdir())
+
+
+def test_the_store_is_read_and_written(in_store: str, cluster: Cluster, tmp_path: Path) -> None:  # noqa: ARG001
+    corpus = made_up_corpus(40)
+    write_corpus(tmp_path / "data", corpus)
+    remote = RemotePath(f"s3://{BUCKET}/{tmp_path.name}")
+    for path in (tmp_path / "data").iterdir():
+        upload(path, remote / path.name)
+    study = make_study(tmp_path, corpus={"path": f"{remote}/{{category}}_{{language}}-*"})
+    count(study, out=tmp_path / "local")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        count(study, out=remote / "out", cluster=cluster)
+    for name, content in results(tmp_path / "local").items():
+        assert (remote / "out" / "counts" / name).read_bytes() == content, name
+
+
+def test_a_worker_that_is_killed(
+    study: Study, expected: dict[str, bytes], cluster: Cluster, spark_cluster: SparkCluster, tmp_path: Path
+) -> None:
+    """SIGKILL to a worker, its executor and its task in the middle of a file; the last test, as one worker is left."""
+    saboteur = Saboteur(spark_cluster, "books_sv.jsonl.zst", spark_cluster.kill_worker)
+    _, told = on_cluster(study, tmp_path, cluster)
+    assert len(saboteur.acted) == 1
+    assert sum(worker.poll() is None for worker in spark_cluster.workers) == 1
+    assert results(tmp_path) == expected
+    assert told
