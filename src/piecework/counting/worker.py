@@ -102,7 +102,7 @@ def shard_tables(
 
 def _taken(counter: DocumentCounter) -> Iterator[tuple[str, pa.Table]]:
     """What the counter holds, each table given up before the next."""
-    tables = counter.take()
+    tables = counter.take(ordered=False)  # whoever merges them sorts them
     while tables:
         name, table = tables.popitem()
         if len(table):
