@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -42,8 +43,8 @@ class Sizes:
         Traceback (most recent call last):
         piecework.errors.InputError: size 20 of "roses": its vocabulary has 14 pieces; choose sizes from 10 to 14
         """
-        _, merges, characters, runs = assembly.disassemble(tokenizer._model)
-        smallest = tokenizer.vocab_size - len(merges)
+        merges = _merges(tokenizer)
+        smallest = tokenizer.vocab_size - len(merges.ids)
         for size in wanted:
             if size > tokenizer.vocab_size or size < smallest:
                 what = (
@@ -54,13 +55,12 @@ class Sizes:
                 raise InputError(
                     f'size {size:,} of "{name}": {what}; choose sizes from {smallest:,} to {tokenizer.vocab_size:,}'
                 )
-        if not _in_order(tokenizer, merges, characters, runs):
+        if not merges.in_order:
             raise InputError(
                 f'"{name}" has no smaller sizes: its pieces are not in the order in which training leaves them,'
                 " so that the first ones do not make a smaller vocabulary"
             )
-        ids = {piece.piece: number for number, piece in enumerate(tokenizer._model.pieces)}
-        return cls([ids[merge] for merge in merges], smallest, sorted(set(wanted)))
+        return cls(merges.ids, smallest, sorted(set(wanted)))
 
     @property
     def vocab_sizes(self) -> Array:
@@ -71,6 +71,25 @@ class Sizes:
     def wanted_merges(self) -> list[int]:
         """How many merges the sizes have that are asked for."""
         return [size - self.smallest for size in self.wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class _Merges:
+    ids: list[int]
+    in_order: bool
+
+
+# Asked for once for each other tokenizer that one is compared with, and slow: it goes through the whole model.
+_MERGES: WeakKeyDictionary[Tokenizer, _Merges] = WeakKeyDictionary()
+
+
+def _merges(tokenizer: Tokenizer) -> _Merges:
+    if tokenizer not in _MERGES:
+        _, merges, characters, runs = assembly.disassemble(tokenizer._model)
+        ids = {piece.piece: number for number, piece in enumerate(tokenizer._model.pieces)}
+        in_order = _in_order(tokenizer, merges, characters, runs)
+        _MERGES[tokenizer] = _Merges([ids[merge] for merge in merges], in_order)
+    return _MERGES[tokenizer]
 
 
 def _in_order(tokenizer: Tokenizer, merges: list[str], characters: list[str], runs: RunOrder | None) -> bool:

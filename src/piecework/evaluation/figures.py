@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from piecework.evaluation.units import BLOCKS, Arrangement, EvaluationUnits
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["SIZE_TOTALS", "TEXT_TOTALS", "TOKEN_TOTALS", "Counted", "Figure", "Passes", "figure_of_sums"]
 
@@ -66,7 +63,7 @@ class Passes:
         self._name = name
         self._sizes = sizes
         self._threads = threads
-        self._single: pa.Array[Any] | None = None
+        self._single: dict[UnitKind, Array] = {}
 
     def run(
         self, units: EvaluationUnits, metrics: Sequence[Metric]
@@ -168,9 +165,9 @@ class Passes:
             add("frequencies", frequencies[group].sum(axis=0), frequencies[group])
         if metric.totals & {"types", "single_types"}:
             types = units.word_types(metric.units, group)
-            single = self._is_single(types.words)
+            single = self._is_single(units, metric.units)[types.places]
             # A type is lost with a block if it is in no other.
-            add("types", len(types.words), np.bincount(types.only_in, minlength=BLOCKS))
+            add("types", len(types.places), np.bincount(types.only_in, minlength=BLOCKS))
             only_in = types.only_in[single]
             add("single_types", np.count_nonzero(single), np.bincount(only_in, minlength=BLOCKS))
         numerator, denominator = map(float, metric.ratio(whole))
@@ -179,17 +176,18 @@ class Passes:
             interval = intervals.jackknife(numerator / denominator, metric.value(without))
         return Figure(numerator, denominator, interval)
 
-    def _is_single(self, words: pa.Array[Any]) -> Array:
-        """Which of these words, each with its space, are one token."""
+    def _is_single(self, units: EvaluationUnits, kind: UnitKind) -> Array:
+        """Which of the distinct words, each with its space, are one token."""
         import pyarrow as pa
         from pyarrow import compute
 
-        if self._single is None:
+        if kind not in self._single:
             pieces = zip(self._tokenizer._model.pieces, reachable_pieces(self._tokenizer), strict=True)
             texts = [piece.piece for piece, can_be_produced in pieces if can_be_produced]
-            whole_words = [" " + text[1:] for text in texts if text.startswith(SPACE)]
-            self._single = pa.array(whole_words, pa.large_string())
-        return compute.is_in(words, value_set=self._single).to_numpy(zero_copy_only=False).astype(bool)
+            whole_words = pa.array([" " + text[1:] for text in texts if text.startswith(SPACE)], pa.large_string())
+            single = compute.is_in(units.words(kind), value_set=whole_words)
+            self._single[kind] = single.to_numpy(zero_copy_only=False).astype(bool)
+        return self._single[kind]
 
 
 def _whole(arranged: Arrangement, data: bytes, *shape: int) -> dict[UnitKind, Array]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -41,21 +42,31 @@ def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None 
 
     named = named_tokenizers(tokenizers)
     learnt = {name: _learnt(tokenizer) for name, tokenizer in named.items()}
-    uses = {name: _use(name, evaluation) if evaluation else None for name in named}
+    # Every piece of any has a number, so that what is shared are numbers that both have.
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(t for each in learnt.values() for t in each))}
+    has: dict[str, Array] = {}
+    uses: dict[str, Array] = {}
+    for name, pieces in learnt.items():
+        where = np.fromiter(map(numbers.__getitem__, pieces), int, len(pieces))
+        has[name] = np.zeros(len(numbers), bool)
+        has[name][where] = True
+        if evaluation is not None:
+            uses[name] = np.zeros(len(numbers), np.int64)
+            uses[name][where] = _use(name, evaluation)[list(pieces.values())]
     rows = []
     for first, second in permutations(named, 2):
-        shared = learnt[first].keys() & learnt[second].keys()
-        either = len(learnt[first]) + len(learnt[second]) - len(shared)
+        shared = int(np.count_nonzero(has[first] & has[second]))
+        either = len(learnt[first]) + len(learnt[second]) - shared
         rows.append(
             (
                 first,
                 second,
                 len(learnt[first]),
                 len(learnt[second]),
-                len(shared),
-                len(shared) / len(learnt[first]) if learnt[first] else None,
-                len(shared) / either if either else None,
-                _weighted(uses[first], learnt[first], shared),
+                shared,
+                shared / len(learnt[first]) if learnt[first] else None,
+                shared / either if either else None,
+                _weighted(uses[first], has[second]) if evaluation is not None else None,
             )
         )
     names = ["first", "second", "first_pieces", "second_pieces", "shared", "relative", "jaccard", "weighted"]
@@ -157,13 +168,19 @@ def _at_equal_size(sizes: Sizes, texts: list[str], characters: set[str], other: 
     return shared
 
 
-def _learnt(tokenizer: Tokenizer) -> dict[str, int]:
+def _learnt(tokenizer: Tokenizer) -> Mapping[str, int]:
     """The pieces that training learns, with their ids."""
-    return {
-        piece.text: piece.id
-        for piece in tokenizer.pieces
-        if piece.type == "normal" and (len(piece.text) == 1 or piece.text.strip(SPACE))
-    }
+    if tokenizer not in _LEARNT:
+        _LEARNT[tokenizer] = {
+            piece.text: piece.id
+            for piece in tokenizer.pieces
+            if piece.type == "normal" and (len(piece.text) == 1 or piece.text.strip(SPACE))
+        }
+    return _LEARNT[tokenizer]
+
+
+# A vocabulary is compared with many others, and going through 64,000 pieces takes longer than comparing them.
+_LEARNT: WeakKeyDictionary[Tokenizer, dict[str, int]] = WeakKeyDictionary()
 
 
 def _use(name: str, evaluation: Evaluation) -> Array:
@@ -173,8 +190,6 @@ def _use(name: str, evaluation: Evaluation) -> Array:
     return np.asarray(frequencies[rows].sum(axis=0))
 
 
-def _weighted(use: Array | None, learnt: Mapping[str, int], shared: set[str]) -> float | None:
-    if use is None:
-        return None
-    total = int(use[list(learnt.values())].sum())
-    return int(use[[learnt[text] for text in shared]].sum()) / total if total else None
+def _weighted(use: Array, has: Array) -> float | None:
+    total = int(use.sum())
+    return int(use[has].sum()) / total if total else None

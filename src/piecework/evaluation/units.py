@@ -119,9 +119,12 @@ def _together(tables: list[pa.Table]) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class WordTypes:
-    """The distinct words of a group; `only_in` is the block of a word that occurs in one alone, else `BLOCKS`."""
+    """The distinct words of a group, by their places among those of all groups.
 
-    words: pa.Array[Any]
+    `only_in` is the block of a word that occurs in one alone, else `BLOCKS`.
+    """
+
+    places: Array
     only_in: Array
 
 
@@ -169,7 +172,7 @@ class EvaluationUnits:
     >>> units = EvaluationUnits(count_units({"sv": ["ett två", "två"], "da": ["en"]}), ["eval"], ["da", "sv"])
     >>> units.text["eval"][:, :, 0].sum(axis=1).tolist()
     [1, 3]
-    >>> units.word_types("eval", 1).words.to_pylist()
+    >>> units.words("eval").take(units.word_types("eval", 1).places).to_pylist()
     [' två']
     """
 
@@ -197,6 +200,7 @@ class EvaluationUnits:
         }
         self._in_blocks = set(in_blocks)
         self._types: dict[tuple[UnitKind, int], WordTypes] = {}
+        self._words: dict[UnitKind, tuple[pa.Array[Any], list[Array]]] = {}
 
     @cached_property
     def whole(self) -> Arrangement:
@@ -215,8 +219,12 @@ class EvaluationUnits:
         totals = arranged.split(arranged.units.text_totals(), BUCKETS, 3)
         return {kind: np.asarray(each.sum(axis=1)) for kind, each in totals.items()}
 
+    def words(self, kind: UnitKind) -> pa.Array[Any]:
+        """The distinct words of all groups, each with one space before it."""
+        return self._word_places(kind)[0]
+
     def word_types(self, kind: UnitKind, group: int) -> WordTypes:
-        """The distinct words of a group, each with one space before it; the group after the last is all of them."""
+        """The distinct words of a group; the group after the last is all of them."""
         if (kind, group) not in self._types:
             self._types[kind, group] = self._find_types(kind, group)
         return self._types[kind, group]
@@ -237,27 +245,35 @@ class EvaluationUnits:
         return Arrangement(units, blocks, len(self.groups), self.overall)
 
     def _find_types(self, kind: UnitKind, group: int) -> WordTypes:
+        words, by_stretch = self._word_places(kind)
+        first = np.full(len(words), BLOCKS)
+        last = np.full(len(words), -1)
+        for stretch, places in zip(self._stretches[kind], by_stretch, strict=True):
+            if group in (stretch.group, len(self.groups)):
+                block = stretch.bucket * BLOCKS // BUCKETS
+                first[places] = np.minimum(first[places], block)
+                last[places] = np.maximum(last[places], block)
+        found = np.flatnonzero(last >= 0)
+        return WordTypes(found, np.where(first == last, first, BLOCKS)[found])
+
+    def _word_places(self, kind: UnitKind) -> tuple[pa.Array[Any], list[Array]]:
+        """The distinct words of a table, and those of each stretch of it by their places among them."""
         import pyarrow as pa
         from pyarrow import compute
 
-        parts: list[Any] = []
-        blocks = []
-        for stretch in self._stretches[kind]:
-            if group not in (stretch.group, len(self.groups)):
-                continue
-            rows = self._tables[kind].slice(stretch.start, stretch.length)
-            units = rows.column("unit").filter(compute.invert(rows.column("opens")))
-            units = units.filter(compute.match_substring_regex(units, _ONE_WORD))
-            parts += units.chunks
-            blocks.append(np.full(len(units), stretch.bucket * BLOCKS // BUCKETS))
-        found = pa.chunked_array(parts, pa.large_string()).combine_chunks().dictionary_encode()
-        codes = found.indices.to_numpy()
-        where = np.concatenate(blocks) if blocks else np.empty(0, int)
-        first = np.full(len(found.dictionary), BLOCKS)
-        last = np.full(len(found.dictionary), -1)
-        np.minimum.at(first, codes, where)
-        np.maximum.at(last, codes, where)
-        return WordTypes(found.dictionary, np.where(first == last, first, BLOCKS))
+        if kind not in self._words:
+            chunks: list[Any] = []
+            lengths = []
+            for stretch in self._stretches[kind]:
+                rows = self._tables[kind].slice(stretch.start, stretch.length)
+                units = rows.column("unit").filter(compute.invert(rows.column("opens")))
+                units = units.filter(compute.match_substring_regex(units, _ONE_WORD))
+                chunks += units.chunks
+                lengths.append(len(units))
+            found = pa.chunked_array(chunks, pa.large_string()).combine_chunks().dictionary_encode()
+            places = np.split(found.indices.to_numpy(), np.cumsum(lengths[:-1])) if lengths else []
+            self._words[kind] = found.dictionary, places
+        return self._words[kind]
 
 
 # One space and then a word, as the core sees words: without what Python's str.split() splits at.

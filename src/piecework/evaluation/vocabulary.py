@@ -72,12 +72,10 @@ def groups_table(tokenizer: Tokenizer) -> Table:
 
 def lengths_table(tokenizer: Tokenizer) -> Table:
     """How many pieces have each length in characters, by kind."""
-    counted: Counter[tuple[str, int]] = Counter()
-    bare: Counter[tuple[str, int]] = Counter()
-    for piece in tokenizer.pieces:
-        kind = "text" if piece.type == "normal" else piece.group
-        counted[kind, len(piece.text)] += 1
-        bare[kind, len(piece.text.replace(SPACE, ""))] += 1
+    kinds = ["text" if piece.type == "normal" else piece.group for piece in tokenizer.pieces]
+    texts = [piece.text for piece in tokenizer.pieces]
+    counted = Counter(zip(kinds, map(len, texts), strict=True))
+    bare = Counter(zip(kinds, (len(text) - text.count(SPACE) for text in texts), strict=True))
     keys = sorted(counted.keys() | bare.keys(), key=lambda key: (key[0] != "text", key))
     rows = ((kind, length, counted[kind, length], bare[kind, length]) for kind, length in keys)
     names = ["kind", "characters", "pieces_with_space_counted", "pieces_without_space_counted"]
