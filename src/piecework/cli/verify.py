@@ -85,7 +85,7 @@ def command(
         _write_json(done, model)
     else:
         _show(done, tokenizer, model)
-    if not any(result.status == "compared" for result in done.results):
+    if not any(result.status in ("compared", "failed") for result in done.results):
         raise MissingPackageError(
             f"nothing was compared: {done.reference} is the only runtime here that reads the model; "
             "pip install 'piecework[hf]'"
