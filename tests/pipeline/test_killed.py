@@ -1,0 +1,63 @@
+"""A run that is killed at any moment, or stopped by Ctrl-C: the next one goes on, and leaves the same files."""
+
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from cli.command import COMMAND, environment
+from pipeline.studies import contents, write_study
+
+KILLS = 8
+
+
+def start(study: Path, out: Path) -> "subprocess.Popen[str]":
+    command = [*COMMAND, "run", str(study), "--out", str(out), "--threads", "2", "-q"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True)
+
+
+def test_killed_at_random_moments(run_once: Path, tmp_path: Path) -> None:
+    study, out = write_study(tmp_path), tmp_path / "out"
+    # counts.json has the times at which the files of the corpus were written.
+    without = ("run.json", "counts.json", ".lock")
+    expected = contents(run_once / "out", without=without)
+    generator = random.Random(5)
+    for files in sorted(generator.sample(range(len(expected) - 1), KILLS)):
+        process = start(study, out)
+        # Moments are told by how many files there are, and a little later: a busy machine may take long to come there.
+        while process.poll() is None and len(list(out.rglob("*.*"))) < files:
+            time.sleep(0.005)
+        time.sleep(generator.uniform(0, 0.3))
+        assert process.poll() is None, f"it ended before there were {files} files: {process.communicate()[1]}"
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    with start(study, out) as process:
+        _, stderr = process.communicate()
+    assert process.returncode == 0, stderr
+    assert contents(out, without=without) == expected
+    assert not list(out.rglob(".*"))
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    with subprocess.Popen(
+        [*COMMAND, "run", str(study), "--out", str(tmp_path / "out"), "-v"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        text=True,
+    ) as process:
+        assert process.stderr
+        for line in process.stderr:
+            if line.strip() == "training":
+                break
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    if process.returncode == 0:  # it was done before the signal came through
+        return
+    assert process.returncode == 130, stderr
+    assert "stopped; the same command goes on from here" in stderr
+    assert "Traceback" not in stderr
+    assert not list(tmp_path.rglob("*.tmp"))
+    assert not (tmp_path / "out" / ".lock").exists()
