@@ -99,8 +99,8 @@ def test_nothing_to_show_and_models_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "broken.model").write_bytes(b"no model")
     for arguments, code, message in (
         ([], 2, "nothing to show"),
-        (["missing.model"], 1, "no such model file"),
-        (["broken.model"], 1, "not a SentencePiece model"),
+        (["missing.model"], 1, "missing.model: no such file or folder"),
+        (["broken.model"], 1, "neither a SentencePiece model"),
     ):
         done = subprocess.run(
             [*COMMAND, "playground", *arguments],

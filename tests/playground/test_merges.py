@@ -5,7 +5,8 @@ import pytest
 import piecework as pw
 from piecework.playground.catalogue import NativeTokenizer
 from piecework.playground.merges import LONGEST, word_merges
-from playground.examples import RECIPES, texts, tokenizer
+from piecework.tokenizer.columns import merge_columns
+from playground.examples import LINES, RECIPES, texts, tokenizer
 
 
 def test_worked_example() -> None:
@@ -39,6 +40,19 @@ def test_merges_lead_to_the_tokens(recipe: str) -> None:
                 assert step.left + step.right == step.piece
                 assert step.piece in pieces
             assert "".join(texts_of_nodes[node] for node in word.tokens) == "".join(word.leaves)
+
+
+def test_frequencies_are_how_often_training_merged() -> None:
+    small = pw.train(pw.count_words(LINES), pw.Recipe.gpt_sw3(vocab_size=380))
+    assert small.frequencies is not None
+    counted = dict.fromkeys(small.frequencies, 0)
+    for line in LINES:
+        for piece in merge_columns(small, line).pieces:
+            text = small.pieces[piece].text
+            if text in counted:
+                counted[text] += 1
+    assert counted == small.frequencies
+    assert pw.Tokenizer.from_bytes(small.model_bytes).frequencies is None
 
 
 def test_at_the_start_the_prefix_is_a_leaf() -> None:

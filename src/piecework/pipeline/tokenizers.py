@@ -19,6 +19,7 @@ from piecework.study import Study
 from piecework.terms import MULTILINGUAL
 from piecework.tokenizer.export import export_hf, export_sentencepiece
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.training.frequencies import write_frequencies
 from piecework.training.trainer import train
 
 __all__ = ["train_all"]
@@ -169,7 +170,10 @@ class _Training:
 def _save_all(tokenizer: Tokenizer, folder: Path) -> list[Path]:
     """Write a tokenizer in every form that programs look for, and tell which files they are."""
     exports = [export_sentencepiece(tokenizer, folder, force=True), export_hf(tokenizer, folder, force=True)]
-    return sorted({path for each in exports for path in each.files})
+    files = {path for each in exports for path in each.files}
+    if tokenizer.frequencies is not None:
+        files.add(write_frequencies(tokenizer.frequencies, folder))
+    return sorted(files)
 
 
 def _timed(make: Callable[[], Tokenizer]) -> tuple[Tokenizer, float]:

@@ -139,7 +139,7 @@ class Answers:
             "version": piecework.__version__,
             "study": study.name if study is not None else None,
             "tokenizers": self._catalogue.names,
-            "python": {name: self._catalogue.python(name) for name in self._catalogue.names},
+            "paths": {name: self._catalogue.path(name) for name in self._catalogue.names},
             "with_figures": [name for name in self._catalogue.names if self._figures.available(name)],
             "metrics": [
                 {"name": each.name, "title": each.title, "formula": each.formula, "direction": each.direction}

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
 
 from piecework.errors import InputError
 from piecework.playground.cuts import SizedTokenizer
 from piecework.results import TOKENIZERS_FOLDER, StudyResults
+from piecework.terms import MULTILINGUAL, TIKTOKEN
 from piecework.tokenizer.columns import TokenColumns, token_columns
-from piecework.tokenizer.pieces import Group
+from piecework.tokenizer.outside import OutsideTokenizer, load_outside
+from piecework.tokenizer.outside_sentencepiece import SentencePieceBpe
+from piecework.tokenizer.pieces import Group, group_of
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.training.frequencies import read_frequencies
 
 if TYPE_CHECKING:
     from piecework.evaluation.units import UnitSource
 
 __all__ = ["Catalogue", "NativeTokenizer", "Shown"]
+
+BYTES = re.compile(r"(<0x[0-9A-F]{2}>)+")
+SPECIAL = re.compile(r"<\|.+\|>|<[a-z]+>|\[[A-Z]+\]")
 
 KEPT_SIZES = 8
 """Resized tokenizers that are kept: two for each of four lanes. At 64,000 pieces each takes some 25 MB."""
@@ -118,6 +129,49 @@ class NativeTokenizer:
             return NativeTokenizer(self._smaller[vocab_size], name=self._name)
 
 
+class OutsideShown:
+    """A tokenizer of another library: its tokens are known, its merges are not."""
+
+    def __init__(self, tokenizer: OutsideTokenizer) -> None:
+        self._tokenizer = tokenizer
+        self.vocab_size = tokenizer.vocab_size
+        self._pieces = tokenizer.pieces()
+
+    @property
+    def rows(self) -> list[tuple[str, float | None, Group]]:
+        """The vocabulary in the order of ids: piece, no score, group."""
+        return [(text, None, self._group(number)) for number, text in enumerate(self._pieces)]
+
+    def encode(self, text: str) -> TokenColumns:
+        """The tokens of a text with their places."""
+        found = self._tokenizer.encode_batch([text])[0]
+        return TokenColumns(*(np.array(column, np.int64) for column in (found.ids, found.starts, found.ends)))
+
+    def piece(self, piece_id: int) -> str:
+        """A piece of the vocabulary."""
+        return self._pieces[piece_id]
+
+    def kind(self, piece_id: int) -> Literal["byte", "unknown", "other"]:
+        """How a token is drawn."""
+        if piece_id in self._tokenizer.unknown_ids:
+            return "unknown"
+        return "byte" if BYTES.fullmatch(self._pieces[piece_id]) else "other"
+
+    def _group(self, piece_id: int) -> Group:
+        text = self._pieces[piece_id]
+        if piece_id in self._tokenizer.unknown_ids or SPECIAL.fullmatch(text):
+            return "special"
+        return "byte" if BYTES.fullmatch(text) else group_of(text, "normal")
+
+
+def load_shown(source: str | os.PathLike[str], *, name: str) -> Shown:
+    """The tokenizer in a file or folder, whoever made it, or an encoding of tiktoken."""
+    found = load_outside(source)
+    if isinstance(found, SentencePieceBpe):
+        return NativeTokenizer(found.tokenizer, name=name)
+    return OutsideShown(found)
+
+
 class Catalogue:
     """Tokenizers by name, each loaded when it is first asked for.
 
@@ -152,14 +206,21 @@ class Catalogue:
         def loader(name: str) -> Callable[[], Shown]:
             return lambda: NativeTokenizer(study.tokenizer(name), name=name)
 
+        def outside(name: str, source: str) -> Callable[[], Shown]:
+            return lambda: load_shown(source, name=name)
+
         paths = {name: study.folder / TOKENIZERS_FOLDER / name for name in study.tokenizers}
-        return cls({name: loader(name) for name in study.tokenizers}, paths=paths, study=study)
+        loaders = {name: loader(name) for name in study.tokenizers}
+        for name, source in study.study.analysis.tokenizers.items():
+            paths[name] = Path(source if source.startswith(TIKTOKEN) else study.study.folder / source)
+            loaders[name] = outside(name, str(paths[name]))
+        return cls(loaders, paths=paths, study=study)
 
     @classmethod
     def of_models(cls, paths: Sequence[Path], *, counts: UnitSource | None = None) -> Catalogue:
         """Tokenizers from files, all of them loaded at once, so that a mistake shows before the page does."""
         named = dict(zip(short_names(paths), paths, strict=True))
-        loaded = {name: NativeTokenizer(Tokenizer.load(path), name=name) for name, path in named.items()}
+        loaded = {name: load_shown(path, name=name) for name, path in named.items()}
         return cls({name: _given(shown) for name, shown in loaded.items()}, paths=named, counts=counts)
 
     @property
@@ -189,13 +250,19 @@ class Catalogue:
             return self._counts
         return self.study.counts if self.study is not None else None
 
-    def python(self, name: str) -> str:
-        """Python that loads a tokenizer."""
-        return f"pw.Tokenizer.load({str(self._paths.get(name, name))!r})"
+    def path(self, name: str) -> str:
+        """Where a tokenizer was loaded from, for a person who wants to do the same."""
+        return str(self._paths.get(name, name))
 
-    def frequencies(self, name: str) -> Mapping[str, int] | None:  # noqa: ARG002
-        """How often training saw the pair of each merge, where the study tells."""
-        return None
+    @cache  # noqa: B019  # one catalogue lives as long as its server
+    def frequencies(self, name: str) -> Mapping[str, int] | None:
+        """How often training saw the pair of each merge, where it was written down."""
+        # Smaller sizes have the first merges of the multilingual tokenizer.
+        source = MULTILINGUAL if self.study is not None and name.startswith(f"{MULTILINGUAL}-") else name
+        path = self._paths.get(source)
+        if path is None:
+            return None
+        return read_frequencies(path if path.is_dir() else path.parent)
 
 
 def short_names(paths: Sequence[Path]) -> list[str]:

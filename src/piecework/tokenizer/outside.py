@@ -10,8 +10,9 @@ from pathlib import Path
 
 from piecework.errors import InputError
 from piecework.terms import TIKTOKEN
+from piecework.tokenizer.pieces import SPACE
 
-__all__ = ["Encoded", "OutsideTokenizer", "find_file", "load_outside"]
+__all__ = ["Encoded", "OutsideTokenizer", "find_file", "load_outside", "readable"]
 
 _IN_FOLDERS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.json")
 
@@ -44,8 +45,24 @@ class OutsideTokenizer(ABC):
         """The tokens of each text. Special tokens that are written out in it are text."""
 
     @abstractmethod
+    def pieces(self) -> list[str]:
+        """The vocabulary in the order of ids, as a person reads it: ▁ for a space, <0xNN> for bytes of a character."""
+
+    @abstractmethod
     def learnt(self) -> frozenset[bytes]:
         """The tokens that training learnt, as UTF-8 with plain spaces: neither special ones, nor bytes alone."""
+
+
+def readable(token: bytes) -> str:
+    """A token of bytes as a person reads it.
+
+    >>> readable(" hej".encode()), readable(b"\\xf0\\x9f")
+    ('▁hej', '<0xF0><0x9F>')
+    """
+    try:
+        return token.decode().replace(" ", SPACE)
+    except UnicodeDecodeError:
+        return "".join(f"<0x{byte:02X}>" for byte in token)
 
 
 def load_outside(source: str | os.PathLike[str]) -> OutsideTokenizer:

@@ -10,7 +10,7 @@ import orjson
 
 from piecework.errors import InputError
 from piecework.extras import require
-from piecework.tokenizer.outside import Encoded, OutsideTokenizer
+from piecework.tokenizer.outside import Encoded, OutsideTokenizer, readable
 from piecework.tokenizer.pieces import SPACE
 
 __all__ = ["HuggingFace", "load_json"]
@@ -60,6 +60,18 @@ class HuggingFace(OutsideTokenizer):
             starts, ends = zip(*encoding.offsets, strict=True) if encoding.ids else ((), ())
             found.append(Encoded(encoding.ids, starts, ends))
         return found
+
+    def pieces(self) -> list[str]:
+        """The vocabulary; of a byte-level one what its bytes spell."""
+        tokens = [self._rust.id_to_token(number) or "" for number in range(self.vocab_size)]
+        if self._flavour != "byte-level":
+            return tokens
+        table = _bytes_of_characters()
+        added = {token["content"] for token in self._content.get("added_tokens", ())}
+        return [
+            token if token in added else readable(bytes(table.get(character, 0x3F) for character in token))
+            for token in tokens
+        ]
 
     def learnt(self) -> frozenset[bytes]:
         """All tokens but added ones and bytes, spelt as text."""

@@ -47,6 +47,10 @@ class SentencePieceBpe(OutsideTokenizer):
         encode = self.tokenizer._encoder.encode_spans
         return [_encoded(encode(text)) for text in texts]
 
+    def pieces(self) -> list[str]:
+        """The vocabulary."""
+        return [piece.text for piece in self.tokenizer.pieces]
+
     def learnt(self) -> frozenset[bytes]:
         """The normal pieces."""
         return frozenset(_plain(piece.text) for piece in self.tokenizer.pieces if piece.type == "normal")
@@ -75,6 +79,10 @@ class SentencePieceOther(OutsideTokenizer):
             )
             for each in found
         ]
+
+    def pieces(self) -> list[str]:
+        """The vocabulary."""
+        return [self._processor.id_to_piece(number) for number in range(self.vocab_size)]
 
     def learnt(self) -> frozenset[bytes]:
         """The normal pieces, and the user-defined ones, which SentencePiece does not tell apart."""

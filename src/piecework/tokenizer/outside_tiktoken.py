@@ -13,7 +13,7 @@ import numpy as np
 
 from piecework.errors import InputError
 from piecework.extras import require
-from piecework.tokenizer.outside import Encoded, OutsideTokenizer
+from piecework.tokenizer.outside import Encoded, OutsideTokenizer, readable
 
 __all__ = ["Tiktoken", "load_encoding", "load_ranks"]
 
@@ -75,6 +75,15 @@ class Tiktoken(OutsideTokenizer):
         """The tokens of each text."""
         batches = self._encoding.encode_ordinary_batch(list(texts), num_threads=1)
         return [self._placed(ids, text) for ids, text in zip(batches, texts, strict=True)]
+
+    def pieces(self) -> list[str]:
+        """The vocabulary: what its bytes spell, and special tokens as they are."""
+        pieces = [""] * self.vocab_size
+        for token in self._encoding.token_byte_values():
+            pieces[self._encoding.encode_single_token(token)] = readable(token)
+        for name in self._encoding.special_tokens_set:
+            pieces[self._encoding.encode_single_token(name)] = name
+        return pieces
 
     def learnt(self) -> frozenset[bytes]:
         """All tokens but special ones and parts of characters that are one byte."""

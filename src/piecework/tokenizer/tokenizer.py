@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -44,10 +44,12 @@ class Tokenizer:
     'som väntar'
     """
 
-    def __init__(self, model: Any, *, source: str = "the model") -> None:
+    def __init__(self, model: Any, *, source: str = "the model", frequencies: Mapping[str, int] | None = None) -> None:
         """Use `load`, `from_bytes` or `piecework.train` instead."""
         self._model = model
         self._source = source
+        self.frequencies = frequencies
+        """How often training saw the pair that each merge joins, when it was merged; a model's file does not tell."""
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -202,4 +204,4 @@ class Tokenizer:
         model.trainer_spec.CopyFrom(self._model.trainer_spec)
         model.normalizer_spec.CopyFrom(self._model.normalizer_spec)
         assembly.assemble(model, meta=meta, merges=merges[:kept], characters=characters, runs=runs)
-        return Tokenizer(model)
+        return Tokenizer(model, frequencies=self.frequencies)

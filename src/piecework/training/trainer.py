@@ -59,7 +59,7 @@ def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progres
     model = new_model()
     _write_settings(model, recipe)
     assemble(model, meta=meta, merges=merges, characters=characters, runs=recipe.whitespace_runs)
-    return Tokenizer(model)
+    return Tokenizer(model, frequencies=dict(result.merges))
 
 
 def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:

@@ -56,14 +56,22 @@ async function copy(text, name) {
 
 // A string literal of JSON is one of Python too, but for characters above U+FFFF: those stay as they are.
 export function python(page) {
-  const lines = ["import piecework as pw", "", `text = ${JSON.stringify(page.text)}`, ""];
-  page.lanes.forEach((lane, i) => {
-    const load = page.about.python[lane.tokenizer];
-    lines.push(`lane_${i + 1} = ${load}${lane.size === null ? "" : `.resize(${lane.size})`}`);
-  });
-  lines.push("", "for tokenizer in (" + page.lanes.map((_, i) => `lane_${i + 1}`).join(", ") + ",):",
-    "    print(tokenizer.encode_pieces(text))", "    print(tokenizer.encode(text))", "");
-  return lines.join("\n");
+  const lanes = page.lanes.filter((lane) => lane.cut);
+  const others = lanes.some((lane) => !lane.data.has_merges);
+  const lines = ["import piecework as pw", ...(others ? ["from piecework.tokenizer.outside import load_outside"] : []), "",
+    `text = ${JSON.stringify(page.text)}`];
+  for (const lane of lanes) {
+    const path = JSON.stringify(page.about.paths[lane.tokenizer]);
+    lines.push("", `# ${lane.title.replaceAll(/[\r\n]/g, " ")}`);
+    if (lane.data.has_merges) {
+      const size = lane.size === null ? "" : `.resize(${lane.size})`;
+      lines.push(`tokenizer = pw.Tokenizer.load(${path})${size}`, "print(tokenizer.encode_pieces(text))", "print(tokenizer.encode(text))");
+    } else {
+      lines.push(`tokenizer = load_outside(${path})`, "pieces = tokenizer.pieces()", "ids = tokenizer.encode_batch([text])[0].ids",
+        "print([pieces[i] for i in ids])", "print(list(ids))");
+    }
+  }
+  return lines.join("\n") + "\n";
 }
 
 export function json(page) {

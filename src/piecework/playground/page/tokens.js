@@ -86,7 +86,7 @@ export class TokenText {
       const id = cut.ids[t];
       if (this.view === "ids") tokens.push(String(id));
       else if (this.view === "pieces") tokens.push(cut.unknown.has(id) ? `${cut.pieces[id]}(${visible(slice)})` : visible(cut.pieces[id]));
-      else if (cut.isByte.has(id)) tokens.push(cut.pieces[id].slice(3, 5));
+      else if (cut.isByte.has(id)) tokens.push(cut.pieces[id].replaceAll("><0x", " ").slice(3, -1));
       else tokens.push(slice ? bytesOf(slice).map(hex).join(" ") : "20");
     }
     return tokens.join(" ");

@@ -1,0 +1,43 @@
+"""How often training saw each merge: a file beside the model, which has no room for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from piecework.errors import InputError
+from piecework.files import replace_atomically
+
+__all__ = ["FREQUENCIES_FILE", "read_frequencies", "write_frequencies"]
+
+FREQUENCIES_FILE = "merges.tsv"
+
+
+def write_frequencies(frequencies: Mapping[str, int], folder: Path) -> Path:
+    """Write a line for each merge, in order: the piece that it makes, and how often training saw the pair.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> written = write_frequencies({"ha": 3, "▁ha": 2}, folder)
+    >>> read_frequencies(folder)
+    {'ha': 3, '▁ha': 2}
+    """
+    path = folder / FREQUENCIES_FILE
+    # A piece has neither a tab nor a newline: nothing merges across them.
+    text = "".join(f"{piece}\t{count}\n" for piece, count in frequencies.items())
+    with replace_atomically(path) as temporary:
+        temporary.write_bytes(text.encode())
+    return path
+
+
+def read_frequencies(folder: Path) -> dict[str, int] | None:
+    """What `write_frequencies` wrote, or None where there is none."""
+    path = folder / FREQUENCIES_FILE
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+        pairs = [line.split("\t") for line in lines if line]
+        return {piece: int(count) for piece, count in pairs}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as pieces with their frequencies: {error}") from error
