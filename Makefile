@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 SOURCES := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
 CORE_FILES := $(wildcard core/*.cpp core/*.hpp core/tests/*.cpp core/tests/*.hpp)
 
-.PHONY: demo test chromium lint format bench core-test clean
+.PHONY: demo test chromium java lint format bench core-test clean
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
@@ -40,7 +40,7 @@ $(VENV)/.benched: $(VENV)/.installed
 demo: $(VENV)/.demo
 	$(BIN)/python -m piecework run --demo --out out/demo
 
-test: $(VENV)/.tested core-test chromium
+test: $(VENV)/.tested core-test chromium java
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The browser in which pages are tested. Without it those tests are skipped, or fail where CI is set.
@@ -50,6 +50,15 @@ chromium:
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null \
 	        || echo "chromium could not be installed: the tests of pages need it" >&2; \
 	else echo "the tests of pages need a browser: sudo apt-get install chromium" >&2; fi
+
+# The Java that the Spark cluster of the tests runs on. Without it those tests are skipped, or fail where CI is set.
+java:
+	@if command -v java > /dev/null || [ -n "$$JAVA_HOME" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    apt-get update -qq && { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq openjdk-17-jre-headless \
+	        || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless; } > /dev/null \
+	        || echo "Java could not be installed: the tests on a cluster need it" >&2; \
+	else echo "the tests on a cluster need Java 17: sudo apt-get install openjdk-17-jre-headless" >&2; fi
 
 core-test: $(VENV)/.tools
 	$(BIN)/cmake -S . -B build/core-test -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DPIECEWORK_CORE_TESTS=ON > build-core-test.log 2>&1 || (cat build-core-test.log; exit 1)

@@ -199,6 +199,9 @@ def _forget_java() -> None:
     pyspark.SparkContext._active_spark_context = None
     if gateway is not None and getattr(gateway, "proc", None):
         gateway.proc.kill()
+        with suppress(OSError):
+            gateway.proc.stdin.close()
+        gateway.proc.wait()
 
 
 def _last_words(log: IO[bytes]) -> str:
