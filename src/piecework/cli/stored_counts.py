@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["load_training", "resolve_weights"]
 
 
-def load_training(folder: Location, languages: Sequence[str], weights: Sequence[str], recipe: Recipe) -> WordCounts:
+def load_training(
+    folder: Location, languages: Sequence[str], weights: Sequence[str], recipe: Recipe, *, min_count: int = 0
+) -> WordCounts:
     """The words of these languages, or of all, each subset times its weight; cleaned up as the recipe has it."""
     from piecework.counting.store import Counts
 
@@ -31,7 +33,9 @@ def load_training(folder: Location, languages: Sequence[str], weights: Sequence[
             f" {made_with or 'none'}, which is done when documents are read; set it in [recipe] of the study and count"
             " again, or leave it out"
         )
-    return counts.training(language=list(languages) or None, weights=resolve_weights(counts, weights))
+    return counts.training(
+        language=list(languages) or None, weights=resolve_weights(counts, weights), min_count=min_count
+    )
 
 
 def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[tuple[str, str], Fraction] | None:

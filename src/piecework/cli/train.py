@@ -50,6 +50,11 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
     multiple=True,
     help="With --counts: count a language, category or subset (law_sv) so many times.",
 )
+@click.option(
+    "--min-count",
+    type=click.IntRange(min=1),
+    help="With --counts: leave out words that occur fewer times, to save memory [default: none].",
+)
 @click.option("--text-field", default="text", show_default=True, help="Field of JSONL, column of Parquet.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use [default: all cores].")
 @click.option("--dry-run", is_flag=True, help="Show the recipe, the files and what training would cost; write nothing.")
@@ -67,6 +72,7 @@ def command(
     counts_folder: "Location | None",
     languages: tuple[str, ...],
     weights: tuple[str, ...],
+    min_count: int | None,
     text_field: str,
     threads: int | None,
     dry_run: bool,
@@ -87,6 +93,7 @@ def command(
       piecework train book.txt --out out/plain --recipe plain --set character_coverage=1.0 \\
           --set 'user_defined_symbols=["<|sv|>", "<|da|>"]'
       piecework train --counts out/nordic --weight is=3 --out out/more-icelandic
+      piecework train --counts s3://bucket/nordic --min-count 3 --out out/nordic
     """
     from piecework.cli.settings import resolve_recipe
     from piecework.corpus import find_files
@@ -100,7 +107,7 @@ def command(
             f"vocab_size {resolved.vocab_size} is not divisible by 128, which costs a language model speed; "
             f"the next that is: {-(-resolved.vocab_size // 128) * 128}"
         )
-    _check_source(inputs, counts_folder, languages, weights, dry_run=dry_run)
+    _check_source(inputs, counts_folder, languages, weights, min_count, dry_run=dry_run)
     files = find_files(inputs)
     thread_count = threads or available_cores()
     if out is not None:
@@ -116,9 +123,10 @@ def command(
     if counts_folder is not None:
         from piecework.cli.stored_counts import load_training
 
-        counts = load_training(counts_folder, languages, weights, resolved)
+        counts = load_training(counts_folder, languages, weights, resolved, min_count=min_count or 0)
         terminal.say(f"loaded {format_count(len(counts), 'distinct word')} of {counts.total:,} from {counts_folder}")
         done = {"counts": str(counts_folder), "languages": languages, "weights": weights}
+        done |= _report_rare(terminal, counts, min_count)
     else:
         counts, done = _count(terminal, resolved, files, text_field=text_field, threads=thread_count)
     done |= _train(terminal, resolved, counts, out, force=force)
@@ -135,15 +143,35 @@ def _check_source(
     counts_folder: "Location | None",
     languages: tuple[str, ...],
     weights: tuple[str, ...],
+    min_count: int | None,
     *,
     dry_run: bool,
 ) -> None:
     if bool(inputs) == (counts_folder is not None):
         raise click.UsageError("give INPUT..., the text to train on, or --counts DIR, the counts of a study")
-    if counts_folder is None and (languages or weights):
-        raise click.UsageError("--language and --weight choose among counted subsets: they go with --counts")
+    if counts_folder is None and (languages or weights or min_count):
+        raise click.UsageError("--language, --weight and --min-count choose among what was counted: give --counts too")
     if counts_folder is not None and dry_run:
         raise click.UsageError("--dry-run tells what reading would cost; with --counts nothing is read")
+
+
+def _report_rare(terminal: Terminal, counts: "WordCounts", min_count: int | None) -> dict[str, Any]:
+    """Say what --min-count left out, and what it can change at most."""
+    rare = counts.rare
+    if rare is None:
+        return {}
+    change, characters = rare.largest_change
+    all_words = counts.total + rare.occurrences
+    share = 100 * rare.occurrences / max(1, all_words)
+    terminal.warn(
+        f"--min-count {min_count} left out {format_count(rare.distinct, 'distinct word')}, "
+        f"{share:.3g} % of all {all_words:,}; no pair's frequency is lower by more "
+        f'than {change:,} (that of "{characters}"), and a merge that is ahead by more than that is the same without it'
+    )
+    return {
+        "min_count": min_count,
+        "left_out": {"distinct_words": rare.distinct, "words": rare.occurrences, "largest_change": change},
+    }
 
 
 def _train(terminal: Terminal, recipe: "Recipe", counts: "WordCounts", out: Path, *, force: bool) -> dict[str, Any]:

@@ -117,13 +117,19 @@ class Counts:
         language: str | Sequence[str] | None = None,
         category: str | Sequence[str] | None = None,
         weights: Weights | None = None,
+        *,
+        min_count: int = 0,
     ) -> WordCounts:
-        """The words of these languages and categories, or of all.
+        """The words of these languages and categories, or of all, read in a stream.
 
         Counts are multiplied by the weights of their subsets, exactly: all are scaled by the weights' common
         denominator. A subset of weight 0 is left out, and one without a weight has 1. Without `weights`, those of the
         study are used where it has `weighting = "counts"`; under "documents" the sample has them already.
+
+        Words that occur fewer than `min_count` times, in all of these subsets together and with their weights, are left
+        out, and take no memory; `rare` of the result tells what that can change.
         """
+        from piecework.counting.rare import RareWords, add_up
         from piecework.counting.words import WordCounts
 
         if weights is None:
@@ -134,11 +140,20 @@ class Counts:
         denominator = math.lcm(*(factor.denominator for factor in factors.values()))
         scales = {subset: int(factor * denominator) for subset, factor in factors.items() if factor}
         rows = self.subsets.select(["language", "category", "dropped_lines"]).to_pylist()
-        return WordCounts.from_columns(
-            (columns for subset, scale in scales.items() for columns in self._scaled(subset, scale)),
+        batches: Iterator[tuple[Any, Any]] = (
+            columns for subset, scale in scales.items() for columns in self._scaled(subset, scale)
+        )
+        rare = None
+        if min_count > 1:
+            rare = RareWords(min_count * denominator)
+            batches = rare.leave_out(add_up(batches) if len(scales) > 1 else batches)
+        counts = WordCounts.from_columns(
+            batches,
             source=str(self.folder / table_file("train")),
             dropped_lines=sum(row["dropped_lines"] for row in rows if (row["language"], row["category"]) in scales),
         )
+        counts.rare = rare
+        return counts
 
     def _scaled(self, subset: tuple[str, str], scale: int) -> Iterator[tuple[Any, Any]]:
         import pyarrow as pa

@@ -14,6 +14,8 @@ from piecework.files import replace_atomically
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from piecework.counting.rare import RareWords
+
 __all__ = ["WordCounter", "WordCounts", "count_words"]
 
 MOST_THREADS = 1024
@@ -43,6 +45,8 @@ class WordCounts:
         """Lines left out because they are longer than the limit that was given."""
         self.invalid_bytes = invalid_bytes
         """Bytes that were no UTF-8 and were counted as U+FFFD."""
+        self.rare: RareWords | None = None
+        """Words that were left out because they are rare, where that was asked for."""
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int]) -> Self:

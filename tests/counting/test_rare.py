@@ -1,0 +1,137 @@
+"""Rare words left out of training: which, how many, and the bound on what it changes."""
+
+import json
+import subprocess
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cli.command import COMMAND, environment
+from counting.corpora import count_here, made_up_corpus, make_study, write_corpus
+from piecework.corpus.skipped import Skipped
+from piecework.counting.rare import RareWords
+from piecework.counting.store import Counts
+from piecework.counting.summary import write_description
+from piecework.counting.words import WordCounts
+from piecework.errors import InputError
+from piecework.recipe import Recipe
+from piecework.training.trainer import train
+
+
+def left_out(table: dict[str, int], min_count: int, batch: int = 3) -> tuple[dict[str, int], RareWords]:
+    rare = RareWords(min_count)
+    words = list(table)
+    batches = [
+        (
+            pa.array(words[at : at + batch], pa.large_string()),
+            pa.array([table[word] for word in words[at : at + batch]], pa.uint64()),
+        )
+        for at in range(0, len(words), batch)
+    ]
+    kept = {}
+    for some, counts in rare.leave_out(batches):
+        kept |= dict(zip(some.to_pylist(), counts.to_pylist(), strict=True))
+    return kept, rare
+
+
+def test_worked_example() -> None:
+    kept, rare = left_out({"▁hus": 9, "▁huset": 2, "mus": 1, "▁musmus": 2}, 3)
+    assert kept == {"▁hus": 9}
+    assert (rare.distinct, rare.occurrences) == (3, 5)
+    # "us": twice in ▁huset, once in mus, four times in ▁musmus.
+    assert rare.largest_change == (7, "us")
+    assert left_out({"▁a": 1}, 1)[1].largest_change == (0, "")
+
+
+@given(st.dictionaries(st.text("ab▁å😀", min_size=0, max_size=6), st.integers(1, 9), max_size=12), st.integers(1, 10))
+def test_no_piece_is_rarer_than_the_bound_says(table: dict[str, int], min_count: int) -> None:
+    kept, rare = left_out(table, min_count)
+    assert kept == {word: count for word, count in table.items() if count >= min_count}
+    dropped = {word: count for word, count in table.items() if count < min_count}
+    assert (rare.distinct, rare.occurrences) == (len(dropped), sum(dropped.values()))
+    substrings: Counter[str] = Counter()
+    bigrams: Counter[str] = Counter()
+    for word, count in dropped.items():
+        text = word if word.startswith("▁") else f"▁{word}"
+        for start in range(len(text)):
+            for end in range(start + 2, len(text) + 1):
+                substrings[text[start:end]] += count
+            if start + 1 < len(text):
+                bigrams[text[start : start + 2]] += count
+    change, characters = rare.largest_change
+    assert change == max(substrings.values(), default=0) == bigrams.get(characters, 0)
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    folder = tmp_path_factory.mktemp("rare")
+    write_corpus(folder / "data", made_up_corpus(150))
+    plan = count_here(make_study(folder / "data", weights={"language": {"sv": "1.5"}}), folder / "counts")
+    tables = {
+        name: {"size_bytes": (folder / "counts" / f"{name}.parquet").stat().st_size}
+        for name in ("train", "eval", "eval_plain")
+    }
+    write_description(folder / "counts", plan, tables, Skipped())
+    return Counts.load(folder)
+
+
+@pytest.mark.parametrize("language", [None, "is", ["is", "sv"]])
+@pytest.mark.parametrize("min_count", [2, 5])
+def test_words_of_all_subsets_are_added_up_first(counts: Counts, language: str | None, min_count: int) -> None:
+    weights = {("sv", "law"): Fraction(1, 3)}
+    everything = counts.training(language, weights=weights)
+    assert everything.rare is None
+    kept = counts.training(language, weights=weights, min_count=min_count)
+    threshold = min_count * (3 if language != "is" else 1)
+    expected = {word: count for word, count in everything.items() if count >= threshold}
+    assert dict(kept.items()) == expected
+    assert kept.rare is not None
+    assert kept.rare.occurrences == everything.total - kept.total
+    assert kept.rare.distinct == len(everything) - len(kept)
+    assert counts.training(language, weights=weights, min_count=1) == everything
+
+
+def test_merges_that_are_ahead_are_the_same() -> None:
+    """What the bound promises: frequent pairs are merged in the same order with and without the rare words."""
+    table = {"▁ab": 1000, "ab": 500, "▁cd": 300, "cd": 150}  # merges: ab 1500, ▁ab 1000, cd 450, ▁cd 300
+    rare_words = {f"▁{first}{second}": 1 for first in "abcdefghij" for second in "abcdefghij"}
+    everything = rare_words | table
+    kept, rare = left_out(everything, 2)
+    assert rare.largest_change[0] < 100, "less than what each of them is ahead"
+    recipe = Recipe(vocab_size=30, character_coverage=1.0, hard_vocab_limit=False, add_dummy_prefix=False)
+    for words in (everything, kept):
+        pieces = train(WordCounts.from_mapping(words), recipe).pieces
+        assert [piece.text for piece in pieces[3:7]] == ["ab", "▁ab", "cd", "▁cd"]
+
+
+def test_the_command(counts: Counts, tmp_path: Path) -> None:
+    def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
+        command = [*COMMAND, "train", *map(str, arguments)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", env=environment())
+
+    done = run("--counts", counts.folder.parent, "--min-count", 3, "--vocab-size", 384, "--out", "a", "--json")
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    rare = counts.training(min_count=3).rare
+    assert rare is not None
+    change, _ = rare.largest_change
+    assert content["left_out"] == {
+        "distinct_words": rare.distinct,
+        "words": rare.occurrences,
+        "largest_change": change,
+    }
+    assert f"--min-count 3 left out {rare.distinct:,} distinct words" in done.stderr
+    assert f"no pair's frequency is lower by more than {change:,}" in done.stderr
+    refused = run("x.txt", "--min-count", 3, "--out", "b")
+    assert refused.returncode == 2
+    assert "give --counts too" in refused.stderr
+
+
+def test_counts_that_do_not_fit(counts: Counts) -> None:
+    with pytest.raises(InputError, match=r"do not fit in 64 bits|more than 64 bits"):
+        counts.training(weights={("sv", "law"): Fraction(10**18)}, min_count=2)
