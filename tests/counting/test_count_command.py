@@ -78,7 +78,11 @@ def test_dry_run(folder: Path) -> None:
     assert "memory  about" in done.stdout
     assert "time    about" in done.stdout
     assert done.stderr.strip() == "next: piecework count study.toml --threads 2 --memory 1GB --out dry"
+    assert [line.split("  ")[1] for line in done.stdout.splitlines()[-2:]] == ["12.0 GB", "1.2 TB"]
     content = json.loads(run(folder, "--dry-run", "--json").stdout)
+    tables = content["estimate"]["tables"]
+    assert [table["text_bytes"] for table in tables[1:]] == [12e9, 1.2e12]
+    assert 0 < tables[0]["distinct_words"] <= tables[1]["distinct_words"] <= tables[2]["distinct_words"]
     assert content["estimate"]["subsets"][0]["documents"] == documents
 
 

@@ -69,6 +69,32 @@ def _write_text(terminal: Terminal, plan: Plan, budget: Budget, estimate: Estima
         f"  time    about {format_seconds(estimate.elapsed_s)} with {format_count(budget.processes, 'thread')}\n"
         f"  memory  about {format_bytes(estimate.memory_bytes)}, of {format_bytes(memory_bytes)} that may be used"
     )
+    if estimate.tables and estimate.tables[0].distinct_words:
+        _write_tables(console, estimate)
+
+
+def _write_tables(console: Any, estimate: Estimate) -> None:
+    """What the words to train on would take, here and where there is more text."""
+    from rich.padding import Padding
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("text to train on", no_wrap=True)
+    for name in ("distinct words", "train.parquet", "memory to train"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for size, whose in zip(estimate.tables, ("this study's", "", ""), strict=True):
+        table.add_row(
+            f"{format_bytes(size.text_bytes)}{f', {whose}' if whose else ''}",
+            f"{size.distinct_words:,.0f}" if size.distinct_words < 1e6 else f"{size.distinct_words / 1e6:,.0f} million",
+            format_bytes(size.stored_bytes),
+            format_bytes(size.memory_bytes),
+        )
+    lowest, highest = estimate.exponents
+    console.print(
+        f"\nwords, by Heaps' law with an exponent of {lowest:.2f} to {highest:.2f} as in the sample\n"
+        "(an upper estimate: the exponent falls with size)"
+    )
+    console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 
 def _write_json(plan: Plan, budget: Budget, estimate: Estimate, memory_bytes: int) -> None:
@@ -84,6 +110,16 @@ def _write_json(plan: Plan, budget: Budget, estimate: Estimate, memory_bytes: in
             "memory_bytes": estimate.memory_bytes,
             "elapsed_s": round(estimate.elapsed_s, 1),
             "subsets": [_as_json(of) for of in estimate.subsets],
+            "tables": [
+                {
+                    "text_bytes": round(size.text_bytes),
+                    "distinct_words": round(size.distinct_words),
+                    "stored_bytes": round(size.stored_bytes),
+                    "memory_bytes": round(size.memory_bytes),
+                }
+                for size in estimate.tables
+            ],
+            "heaps_exponents": estimate.exponents,
         },
     }
     sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

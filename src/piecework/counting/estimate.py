@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.readers import open_batches
+from piecework.counting.heaps import Heaps, TableSize, table_sizes
 from piecework.counting.machine import AROUND_DUCKDB_BYTES, PARENT_BYTES, PROCESS_BYTES, TABLE_COPIES, Budget
 from piecework.counting.plan import Plan
 from piecework.counting.tables import DocumentCounter
@@ -30,6 +31,8 @@ HEAPS_EXPONENT = 0.6
 MERGED_ROW_BYTES = 70
 EVALUATION_COUNTS = 2
 START_S = 1.0
+LARGER_TEXTS_BYTES = (12e9, 1.2e12)
+"""The paper's training sample, and its corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,10 @@ class Estimate:
     subsets: tuple[SubsetEstimate, ...]
     memory_bytes: int
     elapsed_s: float
+    tables: tuple[TableSize, ...]
+    """The table of training words: of this study, and as it would be of so much text to train on as LARGER says."""
+    exponents: tuple[float, float]
+    """Of Heaps' law as fitted: the smallest and the largest of the subsets."""
 
 
 def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
@@ -61,6 +68,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
     wanted = [subset for subset in plan.subsets if subset.weight]
     sampler = plan.sampler()
     estimates = []
+    laws: list[tuple[Heaps, float]] = []
     table_bytes = rows = 0.0
     for subset in wanted:
         sample = _Sample(subset, seconds=SAMPLE_SECONDS / len(wanted), clean_up=plan.study.recipe.clean_up)
@@ -92,6 +100,8 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
                 cpu_s=(reading_s + counting_s * counted) * growth,
             )
         )
+        if law := Heaps.fit(texts):
+            laws.append((law, train * sum(sizes) * growth))
         if sizes:
             shards = max(1, sum(shard.subset == subset.name for shard in plan.shards))
             table_bytes = max(table_bytes, counter.memory_bytes * _heaps(growth * counted / shards))
@@ -102,6 +112,11 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
         subsets=tuple(estimates),
         memory_bytes=round(PARENT_BYTES + max(counting_bytes, merging_bytes)),
         elapsed_s=START_S + sum(estimate.cpu_s for estimate in estimates) / budget.processes,
+        tables=tuple(table_sizes(laws, size) for size in (sum(share for _, share in laws), *LARGER_TEXTS_BYTES)),
+        exponents=(
+            min((law.exponent for law, _ in laws), default=0.0),
+            max((law.exponent for law, _ in laws), default=0.0),
+        ),
     )
 
 
