@@ -81,7 +81,7 @@ format: $(VENV)/.linted
 
 bench: $(VENV)/.benched
 	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.table --out benchmarks/RESULTS.md --readme README.md
+	$(BIN)/python -m benchmarks.table --out benchmarks/RESULTS.md --readme README.md --guide docs/cluster.md
 
 clean:
 	rm -rf $(VENV) build out

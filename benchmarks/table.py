@@ -14,6 +14,8 @@ from benchmarks.measure import RESULTS
 OURS = "piecework"
 DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
+GUIDE_MARKS = ("<!-- cluster -->", "<!-- /cluster -->")
+SAMPLES = ("all", "paper")
 
 Result = dict[str, Any]
 
@@ -211,6 +213,93 @@ def documents_section(result: Result) -> list[str]:
     ]
 
 
+def cluster_section(result: Result) -> list[str]:
+    engines = result["engines"]
+    rows = []
+    for number, row in enumerate(engines["spark, 2"]):
+        local = engines["local, 2"][number]
+        one, two = engines["spark, 1"][number], row
+        size_mb = local["size_bytes"] / 1e6
+        rows.append(
+            [
+                f"{size_mb:,.0f} MB, {local['sample']}",
+                f"{engines['local, 1'][number]['wall_s']:.1f}",
+                f"{local['wall_s']:.1f}",
+                f"{one['wall_s']:.1f}",
+                f"{two['wall_s']:.1f} ({two['first_s']:.1f})",
+                times(two["wall_s"] / local["wall_s"]),
+                f"{two['shuffled_bytes'] / local['size_bytes']:.3f}",
+                f"{size_mb / two['task_s']:.1f}" if two["task_s"] else DASH,
+            ]
+        )
+    equal = all(row["equal"] for name, of in engines.items() if name.startswith("spark") for row in of)
+    verdict = (
+        "All files of Spark equal the local engine's."
+        if equal
+        else "**Files of Spark and of the local engine differ.**"
+    )
+    connect_s = engines["spark, 2"][0]["connect_s"]
+    return [
+        f"## Counting on a Spark cluster, {_size(result['text'])} of text",
+        "",
+        "A master and workers of one core each, on the machine that the local engine runs on, so that Spark's own "
+        f"processes and the driver share its cores. Shards of {result['settings']['shard_bytes'] / 1e6:.0f} MB. "
+        "Seconds are those of the second count in an application, with those of the first in parentheses; starting the "
+        f"application took {connect_s:.0f} s more. The rate is that of the counting tasks: Python, reading, "
+        f"counting, and handing rows to Spark. {verdict}",
+        "",
+        *table(
+            [
+                "JSONL, sample",
+                "local, 1 process",
+                "local, 2",
+                "Spark, 1 worker",
+                "Spark, 2 workers",
+                "Spark takes",
+                "bytes shuffled per byte",
+                "MB of text per core and s",
+            ],
+            rows,
+        ),
+    ]
+
+
+# A machine of 16 cores with 64 GB at a large provider, on demand, is some 0.8 US dollars an hour.
+DOLLARS_PER_CORE_HOUR = 0.05
+CORPUS_BYTES = 1.2e12
+
+
+def guide_section(result: Result) -> list[str]:
+    """What 1.2 TB would take, from the rates that were measured."""
+    rows = []
+    for row in [max((r for r in result["engines"]["spark, 2"] if r["sample"] == name), key=_bytes) for name in SAMPLES]:
+        rate = row["size_bytes"] / row["task_s"]
+        core_hours = CORPUS_BYTES / rate / 3600
+        share = row["shuffled_bytes"] / row["size_bytes"]
+        rows.append(
+            [
+                {"all": "every document counted", "paper": "1 % and 0.2 % sampled, as in the paper"}[row["sample"]],
+                f"{rate / 1e6:.0f} MB/s",
+                f"{core_hours:,.0f}",
+                *(f"{core_hours / cores:.1f} h" for cores in (16, 64, 256)),
+                f"{256 * rate / 1e9:.1f} GB/s",
+                f"{share * CORPUS_BYTES / 1e9:,.0f} GB",
+                f"{core_hours * DOLLARS_PER_CORE_HOUR:,.0f} $",
+            ]
+        )
+    header = ["1.2 TB of JSONL text", "per core", "core hours", "16 cores", "64 cores", "256 cores"]
+    return [
+        *table([*header, "which read", "shuffled at most", f"at {DOLLARS_PER_CORE_HOUR} $ a core hour"], rows),
+        "Rates of the largest input of `benchmarks/results/cluster.json`, two workers of one core: "
+        f"{_machine(result)} The machine was shared, so that a core of one's own does more. What is shuffled falls "
+        "with the size of shards, which are larger for a corpus of terabytes.",
+    ]
+
+
+def _bytes(row: Result) -> int:
+    return int(row["size_bytes"])
+
+
 def encode_section(result: Result) -> list[str]:
     lines = [
         "## Encoding on one thread",
@@ -368,6 +457,7 @@ SECTIONS: dict[str, Callable[[Result], list[str]]] = {
     "growth": growth_section,
     "count": count_section,
     "documents": documents_section,
+    "cluster": cluster_section,
     "encode": encode_section,
 }
 
@@ -402,6 +492,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--out", type=Path, help="file to write; by default the document is printed")
     parser.add_argument("--readme", type=Path, help=f"file whose part between {' and '.join(MARKS)} is replaced")
+    parser.add_argument("--guide", type=Path, help=f"file whose part between {' and '.join(GUIDE_MARKS)} is replaced")
     arguments = parser.parse_args()
     paths = {name: arguments.results / f"{name}.json" for name in SECTIONS}
     results = {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
@@ -412,13 +503,19 @@ def main() -> None:
     else:
         print(document(results), end="")
     if arguments.readme:
-        readme = arguments.readme.read_text()
-        if not all(mark in readme for mark in MARKS):
-            raise SystemExit(f"{arguments.readme}: needs a line {MARKS[0]} and, after it, a line {MARKS[1]}")
-        before, rest = readme.split(MARKS[0], 1)
-        after = rest.split(MARKS[1], 1)[1]
-        inside = "\n".join(readme_section(results))
-        arguments.readme.write_text(f"{before}{MARKS[0]}\n{inside}\n{MARKS[1]}{after}")
+        replace_part(arguments.readme, MARKS, readme_section(results))
+    if arguments.guide and "cluster" in results:
+        replace_part(arguments.guide, GUIDE_MARKS, guide_section(results["cluster"]))
+
+
+def replace_part(path: Path, marks: tuple[str, str], lines: Sequence[str]) -> None:
+    """Put lines in place of what a file has between two marks."""
+    text = path.read_text()
+    if not all(mark in text for mark in marks):
+        raise SystemExit(f"{path}: needs a line {marks[0]} and, after it, a line {marks[1]}")
+    before, rest = text.split(marks[0], 1)
+    after = rest.split(marks[1], 1)[1]
+    path.write_text("\n".join([before + marks[0], *lines, marks[1] + after]))
 
 
 if __name__ == "__main__":

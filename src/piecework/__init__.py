@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from piecework.corpus.clean_up import clean_up
     from piecework.counting.local import count
+    from piecework.counting.spark_cluster import Cluster
     from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts, count_words
     from piecework.errors import (
@@ -51,6 +52,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Names are imported when they are first used, so that a command starts quickly.
 _HOMES = {
+    "Cluster": "counting.spark_cluster",
     "Comparison": "evaluation.compare",
     "Counts": "counting.store",
     "Edited": "tokenizer.edit",
@@ -96,6 +98,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Cluster",
     "Comparison",
     "Counts",
     "Edited",

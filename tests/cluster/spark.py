@@ -12,8 +12,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
 START_S = 90.0
 
 # Java compiles for a long run by default, which takes most of the time of a short one.
@@ -31,6 +29,8 @@ def java() -> str:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
     if found is None:
+        import pytest
+
         message = "the tests on a cluster need Java 17 or newer: sudo apt-get install openjdk-17-jre-headless"
         if os.environ.get("CI"):
             pytest.fail(message)

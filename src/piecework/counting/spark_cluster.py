@@ -69,7 +69,7 @@ def connect(cluster: Cluster, *, name: str, cores: int | None = None) -> Iterato
             _check_java()
         if cluster.master:
             _check_master(cluster.master)
-        conf = pyspark.SparkConf(loadDefaults=False).setAll(list(_settings(cluster, name, cores).items()))
+        conf = pyspark.SparkConf().setAll(list(_settings(cluster, name, cores).items()))
         with tempfile.TemporaryFile() as log:
             context = _start(cluster, conf, log)
             try:

@@ -47,5 +47,5 @@ def _files() -> Iterator[tuple[str, Path]]:
         assert spec
         for place in map(Path, spec.submodule_search_locations or ()):
             for path in place.rglob("*"):
-                if path.suffix in (".py", ".so") and path.name != native.name:
+                if path.suffix in (".py", ".so") and path.name != native.name and "_cffi" not in path.name:
                     yield f"{name}/{path.relative_to(place).as_posix()}", path

@@ -1,0 +1,161 @@
+"""Counting on Spark beside counting on this machine: overhead by size, workers, bytes shuffled, rate per core.
+
+The cluster is a real one, a master and workers of one core each on loopback, so that two workers have what the local
+engine has with two processes. Each size is counted twice in one application: the first time Spark compiles its plan and
+starts Python on the workers. All documents are counted, and the files compared with the local engine's.
+"""
+
+import json
+import shutil
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.documents import prepare
+from benchmarks.measure import Bench, Contender, from_command_line, run, save
+
+SIZES_MB = (10, 50)
+WORKERS = (1, 2)
+SHARD_BYTES = 4_000_000
+SAMPLES = {"all": ("100%", "0%"), "paper": ("1%", "0.2%")}
+
+
+def benchmark(bench: Bench) -> dict[str, Any]:
+    rows = []
+    for size_mb in (5,) if bench.quick else (*SIZES_MB, bench.size_mb):
+        share = max(1, round(bench.size_mb / size_mb))
+        corpus = bench.work / f"documents_{bench.size_mb}mb_1_{share}_jsonl"
+        prepare(bench.text_file, corpus, share=share, formats=("JSONL",))
+        rows.append({"folder": str(corpus / "JSONL"), "size_mb": round(bench.text.size_mb / share)})
+    folders = [row["folder"] for row in rows]
+    results: dict[str, list[dict[str, Any]]] = {}
+    for processes in WORKERS:
+        results[f"local, {processes}"] = _run("local", processes, *folders)
+    for workers in WORKERS:
+        results[f"spark, {workers}"] = _run("spark", workers, *folders)
+    return {
+        "text": bench.describe_text(),
+        "settings": {"shard_bytes": SHARD_BYTES, "samples": SAMPLES},
+        "sizes_mb": [row["size_mb"] for row in rows],
+        "engines": results,
+    }
+
+
+def _run(engine: str, cores: int, *folders: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "benchmarks.cluster", "run", engine, str(cores), *folders]
+    done = run(Contender(f"{engine}, {cores}", command, limit_s=600))
+    if done.state != "ok":
+        raise SystemExit(f"{engine} with {cores}: {done.state}")
+    for row in done.detail["rows"]:
+        print(f"  {engine}, {cores}: {row}", file=sys.stderr, flush=True)
+    return list(done.detail["rows"])
+
+
+def _study(folder: str, sample: str) -> Any:
+    import piecework
+
+    train, evaluation = SAMPLES[sample]
+    return piecework.Study(
+        folder=folder, corpus={"path": "{category}_{language}-*"}, sampling={"train": train, "eval": evaluation}
+    )
+
+
+def count_local(processes: str, *folders: str) -> dict[str, Any]:
+    from piecework.counting.local import count
+
+    rows = []
+    for folder, sample in _jobs(folders):
+        out = Path(folder).parent / f"local-{sample}"
+        started = time.monotonic()
+        count(_study(folder, sample), out=out, threads=int(processes), force=True, shard_bytes=SHARD_BYTES)
+        rows.append({"sample": sample, "wall_s": time.monotonic() - started, "size_bytes": _size(out)})
+    return {"rows": rows}
+
+
+def count_spark(workers: str, *folders: str) -> dict[str, Any]:
+    from tests.cluster.spark import SETTINGS, running_cluster
+
+    from piecework.counting.local import count
+    from piecework.counting.spark_cluster import Cluster, connect
+
+    warnings.simplefilter("ignore")
+    rows = []
+    with TemporaryDirectory() as temporary:
+        events = Path(temporary, "events")
+        events.mkdir()
+        settings = {
+            **{key: value for key, value in SETTINGS.items() if "extraJavaOptions" not in key},
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": events.as_uri(),
+            "spark.eventLog.compress": "false",
+        }
+        Path(temporary, "cluster").mkdir()
+        with running_cluster(Path(temporary, "cluster"), workers=int(workers)) as cluster:
+            started = time.monotonic()
+            with connect(Cluster(cluster.master, settings), name="benchmark"):
+                connect_s = time.monotonic() - started
+                for folder, sample in _jobs(folders):
+                    row: dict[str, Any] = {"sample": sample, "connect_s": connect_s}
+                    for which in ("first_s", "wall_s"):
+                        out = Path(temporary, "out")
+                        shutil.rmtree(out, ignore_errors=True)
+                        at = time.time()
+                        count(_study(folder, sample), out=out, cluster=Cluster(), shard_bytes=SHARD_BYTES)
+                        row[which] = time.time() - at
+                    row |= {"size_bytes": _size(out), "started": at, "ended": at + row["wall_s"]}
+                    local = Path(folder).parent / f"local-{sample}" / "counts"
+                    names = ("counts.json", "train.parquet", "eval.parquet", "eval_plain.parquet", "subsets.parquet")
+                    row["equal"] = all(
+                        (local / name).read_bytes() == (out / "counts" / name).read_bytes() for name in names
+                    )
+                    rows.append(row)
+        tasks = list(_tasks(events))
+    for row in rows:
+        started, ended = row.pop("started"), row.pop("ended")
+        own = [task for task in tasks if started <= task["launched_s"] <= ended]
+        counting = [task for task in own if task["stage"] == min((of["stage"] for of in own), default=0)]
+        row["shuffled_bytes"] = sum(task["shuffled_bytes"] for task in own)
+        row["task_s"] = sum(task["run_s"] for task in counting)
+        row["tasks"] = len(counting)
+    return {"rows": rows}
+
+
+def _tasks(events: Path) -> Iterator[dict[str, Any]]:
+    """The tasks that Spark's own log tells of."""
+    for path in sorted(events.rglob("*")):
+        for line in path.read_text().splitlines() if path.is_file() else ():
+            event = json.loads(line) if line.startswith("{") else {}
+            metrics = event.get("Task Metrics")
+            if event.get("Event") == "SparkListenerTaskEnd" and metrics:
+                yield {
+                    "stage": event["Stage ID"],
+                    "launched_s": event["Task Info"]["Launch Time"] / 1000,
+                    "run_s": metrics["Executor Run Time"] / 1000,
+                    "shuffled_bytes": metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"],
+                }
+
+
+def _jobs(folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for folder in folders:
+        yield folder, "all"
+    yield folders[-1], "paper"
+
+
+def _size(out: Path) -> int:
+    from piecework.counting.store import Counts
+
+    return sum(Counts.load(out).subsets.column("read_bytes").to_pylist())
+
+
+JOBS: dict[str, Callable[..., dict[str, Any]]] = {"local": count_local, "spark": count_spark}
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["run"]:
+        print(json.dumps(JOBS[sys.argv[2]](*sys.argv[3:])))
+    else:
+        told = from_command_line("cluster", __doc__)
+        save(told.results, "cluster", benchmark(told))
