@@ -17,6 +17,7 @@ from pipeline.studies import STUDY, change_study, contents, run_study, times, wr
 TOKENIZERS = ["multilingual", "multilingual-400", "multilingual-512", "code", "da", "is", "sv"]
 TOKENIZER_FILES = {
     "README.md",
+    "merges.tsv",
     "special_tokens_map.json",
     "spiece.model",
     "tokenizer.json",

@@ -30,7 +30,7 @@ from piecework.pipeline.outside import compare_outside, load_all, stamps
 from piecework.pipeline.passages import find_passages, load_passages, save_passages
 from piecework.pipeline.resolved import resolved_toml
 from piecework.pipeline.state import State, key_of
-from piecework.pipeline.tokenizers import train_all
+from piecework.pipeline.tokenizers import Trained, train_all
 from piecework.results import (
     FIGURES_FOLDER,
     LATEX_FOLDER,
@@ -158,7 +158,7 @@ class _Run:
         outside = load_all(self.study)
         counted = self._count()
         self._passages(counted)
-        tokenizers = train_all(
+        trained = train_all(
             self.study,
             counted,
             self.state,
@@ -167,11 +167,11 @@ class _Run:
             warn=self.warn,
         )
         self._write_study(counted)
-        self._evaluate(counted, tokenizers)
-        made = ["evaluation", *self._compare(counted, tokenizers, outside)]
-        results = self._results(counted.counts, list(tokenizers))
+        self._evaluate(counted, trained)
+        made = ["evaluation", *self._compare(counted, trained.stages, outside)]
+        results = self._results(counted.counts, list(trained.stages))
         made += self._present(results, made)
-        self.state.keep_only(["counts", "passages", *tokenizers.values(), *made])
+        self.state.keep_only(["counts", "passages", *trained.stages.values(), *made])
         self._finish(results)
 
     def _count(self) -> StudyCounts:
@@ -220,17 +220,17 @@ class _Run:
             with replace_atomically(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
 
-    def _evaluate(self, counted: StudyCounts, tokenizers: Mapping[str, str]) -> None:
+    def _evaluate(self, counted: StudyCounts, trained: Trained) -> None:
         folder = self.state.folder / RESULTS_FOLDER
         metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
         weights = sorted((*name, str(weight)) for name, weight in counted.counts.weights.items())
-        made = self.state.outputs(["passages", *tokenizers.values()])
+        made = self.state.outputs(["passages", *trained.stages.values()])
         key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made)
         if self.state.is_done("evaluation", key):
             return
         with self.state.doing("evaluation", key) as outputs:
             tables = study_tables(
-                {name: Tokenizer.load(self.state.folder / TOKENIZERS_FOLDER / name) for name in tokenizers},
+                trained.load(),
                 counted.counts,
                 load_passages(self.state.folder / PASSAGES_FILE),
                 threads=self.threads,

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +20,10 @@ from piecework.study import Study
 from piecework.terms import MULTILINGUAL
 from piecework.tokenizer.export import export_hf, export_sentencepiece
 from piecework.tokenizer.tokenizer import Tokenizer
-from piecework.training.frequencies import write_frequencies
+from piecework.training.frequencies import read_frequencies, write_frequencies
 from piecework.training.trainer import train
 
-__all__ = ["train_all"]
+__all__ = ["Trained", "train_all"]
 
 # Goes up whenever the same counts and recipe would give other files.
 TRAINING_FORMAT = 1
@@ -31,11 +32,27 @@ Progress = Callable[[int, int], None]
 Warn = Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The tokenizers of a study, in the order of its results."""
+
+    folder: Path
+    stages: dict[str, str]
+    """By name, the stage that makes it."""
+    made: dict[str, Tokenizer]
+    """Those that were made just now: they need not be read, and what they have found out is kept."""
+
+    def load(self) -> dict[str, Tokenizer]:
+        """All of them."""
+        return {name: self.made.get(name) or Tokenizer.load(self.folder / name) for name in self.stages}
+
+
 def train_all(
     study: Study, counted: StudyCounts, state: State, *, threads: int, progress: Progress, warn: Warn
-) -> dict[str, str]:
-    """Train what is not there yet; by tokenizer, the stage that makes it, in the order of the results."""
-    return _Training(study, counted, state, threads=threads, progress=progress, warn=warn).run()
+) -> Trained:
+    """Train what is not there yet."""
+    training = _Training(study, counted, state, threads=threads, progress=progress, warn=warn)
+    return Trained(state.folder / TOKENIZERS_FOLDER, training.run(), training.made)
 
 
 class _Training:
@@ -46,6 +63,7 @@ class _Training:
         self._counts: Counts = counted.counts
         self._counts_key = counted.key
         self._threads, self._progress, self._warn = threads, progress, warn
+        self.made: dict[str, Tokenizer] = {}
         self._done: dict[str, int] = {}
         self._wanted = 0
         self._lock = threading.Lock()
@@ -99,7 +117,7 @@ class _Training:
         for size in sorted(self._study.analysis.vocab_sizes):
             if size == self._study.recipe.vocab_size:
                 continue
-            full = full or Tokenizer.load(folder / MULTILINGUAL)
+            full = full or self.made.get(MULTILINGUAL) or _load(folder / MULTILINGUAL)
             if size >= full.vocab_size:
                 self._warn(f"size {size:,} left out: the text allows {full.vocab_size:,} pieces")
                 continue
@@ -165,6 +183,7 @@ class _Training:
     def _save(self, name: str, key: str, tokenizer: Tokenizer, spent_s: float) -> None:
         with self._state.doing(_stage(name), key, spent_s=spent_s) as outputs:
             outputs += _save_all(tokenizer, self._state.folder / TOKENIZERS_FOLDER / name)
+        self.made[name] = tokenizer
 
 
 def _save_all(tokenizer: Tokenizer, folder: Path) -> list[Path]:
@@ -174,6 +193,13 @@ def _save_all(tokenizer: Tokenizer, folder: Path) -> list[Path]:
     if tokenizer.frequencies is not None:
         files.add(write_frequencies(tokenizer.frequencies, folder))
     return sorted(files)
+
+
+def _load(folder: Path) -> Tokenizer:
+    """A tokenizer as training gave it, frequencies of merges included."""
+    tokenizer = Tokenizer.load(folder)
+    tokenizer.frequencies = read_frequencies(folder)
+    return tokenizer
 
 
 def _timed(make: Callable[[], Tokenizer]) -> tuple[Tokenizer, float]:

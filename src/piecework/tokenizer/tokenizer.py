@@ -204,4 +204,6 @@ class Tokenizer:
         model.trainer_spec.CopyFrom(self._model.trainer_spec)
         model.normalizer_spec.CopyFrom(self._model.normalizer_spec)
         assembly.assemble(model, meta=meta, merges=merges[:kept], characters=characters, runs=runs)
-        return Tokenizer(model, frequencies=self.frequencies)
+        known = self.frequencies
+        frequencies = None if known is None else {merge: known[merge] for merge in merges[:kept] if merge in known}
+        return Tokenizer(model, frequencies=frequencies)

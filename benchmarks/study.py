@@ -1,0 +1,216 @@
+"""A whole study: six sizes of a multilingual tokenizer and one for each language, and all figures of them.
+
+Piecework runs `piecework run`, from the documents to the report. SentencePiece trains the same twelve tokenizers on the
+same documents and encodes the evaluation documents with each, as they are and without punctuation: what any study has
+to do with it, before a figure is computed. Of the evaluation documents it encodes one in so many, and its time is
+scaled up by their bytes.
+"""
+
+import importlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from benchmarks.evaluation import PUNCTUATION, QUICK_SIZES, SIZES, _read, _write_documents
+from benchmarks.measure import Bench, Contender, from_command_line, interleave, run, save
+
+SAMPLE = 16
+SHARE = Fraction(1, 2)
+THREADS = 2
+
+STUDY = """
+name = "benchmark"
+[corpus]
+path = "{{category}}_{{language}}.jsonl"
+[sampling]
+train = "50%"
+eval = "50%"
+[recipe]
+vocab_size = {full}
+hard_vocab_limit = false
+[analysis]
+vocab_sizes = {sizes}
+"""
+
+
+def benchmark(bench: Bench) -> dict[str, Any]:
+    folder = bench.work / f"study_{'quick' if bench.quick else 'full'}"
+    described = run(_contender("prepare", folder, int(bench.quick)))
+    if described.state != "ok":
+        raise SystemExit(f"preparing the documents {described.state}")
+    piecework = [sys.executable, "-m", "piecework", "run", str(folder / "study.toml"), "-q"]
+    out = ["--out", str(folder / "out"), "--threads", str(THREADS)]
+    contenders = [
+        Contender("piecework run", [*piecework, *out, "--force"], package="piecework", threads=THREADS),
+        Contender("piecework run, again", [*piecework, *out], package="piecework", threads=THREADS),
+    ]
+    ours = interleave(contenders, rounds=bench.rounds)
+    names = described.detail["tokenizers"]
+    theirs = interleave(
+        [
+            *(_contender(f"train {name}", folder, name, package="sentencepiece") for name in names),
+            _contender("encode", folder, package="sentencepiece"),
+        ],
+        rounds=1,
+    )
+    return {
+        "text": dict(described.detail),
+        "settings": {"sizes": QUICK_SIZES if bench.quick else SIZES, "threads": THREADS, "sample": SAMPLE},
+        "contenders": ours,
+        "sentencepiece": theirs,
+        "ratios": ratios(ours["piecework run"], theirs),
+    }
+
+
+def ratios(ours: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """SentencePiece's cost divided by piecework's; none where one of its parts failed."""
+    if ours["state"] != "ok" or any(each["state"] != "ok" for each in theirs.values()):
+        return {}
+    found = {}
+    for measure in ("cpu_s", "wall_s"):
+        training = sum(each[measure]["median"] for name, each in theirs.items() if name != "encode")
+        encoding = theirs["encode"][f"scaled_{measure}"]["median"]
+        found |= {
+            f"sentencepiece_training_{measure}": round(training, 1),
+            f"sentencepiece_encoding_{measure}": round(encoding, 1),
+            f"ratio_{measure}": round((training + encoding) / ours[measure]["median"], 1),
+        }
+    return found
+
+
+def study_section(result: dict[str, Any]) -> list[str]:
+    """Markdown for RESULTS.md."""
+    text, ratio, rows = result["text"], result["ratios"], result["contenders"]
+    whole, again = rows["piecework run"], rows["piecework run, again"]
+    lines = [
+        f"## A whole study of {text['bytes'] / 1e6:,.0f} MB",
+        "",
+        f"Twelve tokenizers of up to {result['settings']['sizes'][-1]:,} pieces, on {', '.join(text['languages'])}: a "
+        "multilingual one at six sizes, and one for each language. Half of the documents train, half evaluate. "
+        f"`piecework run` with {THREADS} threads goes from the files to the report; its figures are of every size and "
+        "have intervals. SentencePiece trains the twelve and encodes the evaluation documents with each, as they are "
+        "and without punctuation; its encoding was measured on one document in "
+        f"{result['settings']['sample']} and scaled up by bytes, on one thread.",
+        "",
+        "| | CPU s | wall s | peak MB |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for name, row in (("piecework run", whole), ("the same again, nothing changed", again)):
+        if row["state"] != "ok":
+            lines.append(f"| {name} | {row['state']} | | |")
+            continue
+        cells = (row[measure]["median"] for measure in ("cpu_s", "wall_s"))
+        shown = " | ".join(f"{value:,.1f}" for value in cells)
+        lines.append(f"| {name} | {shown} | {row['peak_memory_mb']['median']:,.0f} |")
+    if ratio:
+        peak = max(row["peak_memory_mb"]["median"] for row in result["sentencepiece"].values())
+        for part in ("training", "encoding"):
+            cells = " | ".join(f"{ratio[f'sentencepiece_{part}_{measure}']:,.0f}" for measure in ("cpu_s", "wall_s"))
+            lines.append(f"| SentencePiece, {part} | {cells} | {peak if part == 'training' else 0:,.0f} |")
+        lines += [
+            "",
+            f"SentencePiece needs {ratio['ratio_cpu_s']:,.0f} times the CPU and {ratio['ratio_wall_s']:,.0f} times the "
+            "time, before a figure is computed.",
+        ]
+    return [*lines, ""]
+
+
+def _contender(name: str, *arguments: object, package: str | None = "piecework") -> Contender:
+    command = [sys.executable, "-m", "benchmarks.study", "--contender", name.split(" ")[0], *map(str, arguments)]
+    return Contender(name, command, package=package, threads=THREADS)
+
+
+# The contenders, each in a process of its own.
+
+
+def prepare(folder: str, quick: str) -> dict[str, Any]:
+    """The documents, the study file, and for SentencePiece the training lines and the evaluation documents."""
+    from piecework.corpus.sampling import Sampler
+
+    work = Path(folder)
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    languages = _write_documents(work, every=5 if quick == "1" else 1)
+    sizes = QUICK_SIZES if quick == "1" else SIZES
+    (work / "study.toml").write_text(STUDY.format(full=sizes[-1], sizes=list(sizes)))
+    (work / "lines").mkdir()
+    total = 0
+    for path in sorted(work.glob("*.jsonl")):
+        name, language = path.stem, path.stem.rsplit("_", 1)[1]
+        sampler = Sampler(seed=1, train=SHARE, evaluation=SHARE, weights={name: Fraction(1)})
+        evaluation = []
+        with (work / "lines" / f"{language}.txt").open("a", encoding="utf-8") as lines:
+            for text in _read(path):
+                total += len(text.encode())
+                if sampler.place(text.encode(), name).evaluation:
+                    evaluation.append(text)
+                else:
+                    lines.writelines(f"{line}\n" for line in text.split("\n") if line)
+        (work / f"eval_{name}.json").write_text(json.dumps(evaluation))
+    tokenizers = [*(f"multilingual-{size}" for size in sizes), *languages]
+    return {"languages": languages, "tokenizers": tokenizers, "bytes": total}
+
+
+def train(folder: str, name: str) -> dict[str, Any]:
+    """One tokenizer with SentencePiece, from the lines of its languages."""
+    sentencepiece = importlib.import_module("sentencepiece")
+    from piecework.study import Study
+
+    work = Path(folder)
+    study = Study.load(work / "study.toml", check_corpus=False)
+    multilingual, _, size = name.partition("-")
+    files = sorted((work / "lines").glob("*.txt" if size else f"{multilingual}.txt"))
+    arguments = study.recipe.sentencepiece_arguments() | {"num_threads": THREADS, "minloglevel": 2}
+    # The whitespace runs, 23 pieces, are put in afterwards.
+    arguments["vocab_size"] = int(size or study.recipe.vocab_size) - 23
+    (work / "sentencepiece").mkdir(exist_ok=True)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=_lines(files), model_prefix=str(work / "sentencepiece" / name), **arguments
+    )
+    return {"files": len(files)}
+
+
+def _lines(files: list[Path]) -> Iterator[str]:
+    for path in files:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for line in file:
+                yield line.rstrip("\n")
+
+
+def encode(folder: str) -> dict[str, Any]:
+    """The evaluation documents with each tokenizer, as they are and without punctuation; one in so many."""
+    sentencepiece = importlib.import_module("sentencepiece")
+    work = Path(folder)
+    models = [
+        sentencepiece.SentencePieceProcessor(model_file=str(path))
+        for path in sorted((work / "sentencepiece").glob("*.model"))
+    ]
+    scaled = {"cpu": 0.0, "wall": 0.0}
+    for path in sorted(work.glob("eval_*.json")):
+        texts = json.loads(path.read_bytes())
+        sample = texts[::SAMPLE]
+        share = sum(len(text.encode()) for text in sample) / sum(len(text.encode()) for text in texts)
+        forms = [*sample, *(text.translate(PUNCTUATION) for text in sample)]
+        cpu, wall = time.process_time(), time.perf_counter()
+        for model in models:
+            for text in forms:
+                model.encode(text)
+        scaled["cpu"] += (time.process_time() - cpu) / share
+        scaled["wall"] += (time.perf_counter() - wall) / share
+    return {"scaled_cpu_s": scaled["cpu"], "scaled_wall_s": scaled["wall"], "tokenizers": len(models)}
+
+
+CONTENDERS: dict[str, Callable[..., dict[str, Any]]] = {"prepare": prepare, "train": train, "encode": encode}
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--contender"]:
+        print(json.dumps(CONTENDERS[sys.argv[2]](*sys.argv[3:]), ensure_ascii=False))
+    else:
+        told = from_command_line("study", __doc__)
+        save(told.results, "study", benchmark(told))
