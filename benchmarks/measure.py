@@ -26,7 +26,17 @@ from typing import Any
 from benchmarks.text import DEFAULT_WORK, REPOSITORY, Text, load_text, text_path
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PACKAGES = ("piecework", "sentencepiece", "tokenizers", "gigatoken", "rustbpe", "kitoken", "pyarrow", "duckdb")
+PACKAGES = (
+    "piecework",
+    "sentencepiece",
+    "tokenizers",
+    "gigatoken",
+    "rustbpe",
+    "kitoken",
+    "transformers",
+    "pyarrow",
+    "duckdb",
+)
 
 
 @dataclass(frozen=True)

@@ -345,6 +345,28 @@ def encode_section(result: Result) -> list[str]:
     return lines
 
 
+def runtimes_section(result: Result) -> list[str]:
+    orders = result["orders"]
+    names = dict.fromkeys(name for order in orders.values() for name in order["differing"])
+    rows = [
+        [name, *(f"{order['differing'][name]:,} of {order['documents']:,}" for order in orders.values())]
+        for name in names
+    ]
+    first = next(iter(orders.values()))
+    unexplained = sum(sum(order["unexplained"].values()) for order in orders.values())
+    exported = ", ".join(f"{order['export_cpu_s']:.2f} s" for order in orders.values())
+    pieces, text = f"{result['settings']['vocab_size']:,} pieces", f"documents of {_size(result['text'])}"
+    return [
+        f"## The same ids everywhere: {pieces}, {text}",
+        "",
+        f"Documents with other ids than in {first['reference']}, by the order of the whitespace runs. Differences "
+        "without a known cause ([docs/export.md](../docs/export.md)), other than where `transformers` converts the "
+        f"model itself: {unexplained:,}. An export takes {exported} of CPU.",
+        "",
+        *table(["", *(f"runs in the order {name}" for name in orders)], rows),
+    ]
+
+
 def readme_section(results: dict[str, Result]) -> list[str]:
     """One line a peer and task: what the README shows."""
     rows: list[list[str]] = []
@@ -459,6 +481,7 @@ SECTIONS: dict[str, Callable[[Result], list[str]]] = {
     "documents": documents_section,
     "cluster": cluster_section,
     "encode": encode_section,
+    "runtimes": runtimes_section,
 }
 
 

@@ -34,8 +34,15 @@ def require(package: str, *, extra: str, purpose: str) -> Any:
 
 
 def is_installed(package: str) -> bool:
-    """Whether the package is there, without importing it."""
-    return find_spec(package) is not None
+    """Whether the package is there, without importing it.
+
+    >>> is_installed("click"), is_installed("no_such_package.part")
+    (True, False)
+    """
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the package that it would be a part of
+        return False
 
 
 def installed_version(package: str) -> str:

@@ -54,6 +54,15 @@ def test_without_bytes_and_symbols(code_lines: list[str]) -> None:
     assert next(r for r in done.results if r.name == "gigatoken").status == "not supported"
 
 
+def test_without_a_prefix(code_lines: list[str]) -> None:
+    """What a runtime cannot do at all is told, and is no difference."""
+    tokenizer = pw.train(pw.count_words(code_lines), pw.Recipe.gpt_sw3(vocab_size=3_000, add_dummy_prefix=False))
+    done = verify(tokenizer, texts_for(tokenizer))
+    assert done.is_fine, [result.differences[:1] for result in done.results if not result.is_fine]
+    (llama,) = [result for result in done.results if result.name == "LlamaTokenizer"]
+    assert (llama.status, llama.note) == ("not supported", "it takes models with a prefix only")
+
+
 def test_merges_by_id_are_found(exported: Exported, tmp_path: Path) -> None:
     """What goes wrong where merges are rebuilt from ids: the difference is found, and no cause is made up."""
     content = orjson.loads((exported.folder / "tokenizer.json").read_bytes())

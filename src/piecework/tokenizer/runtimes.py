@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from piecework.errors import InputError
 from piecework.extras import is_installed
@@ -17,6 +17,7 @@ from piecework.tokenizer.tokenizer import Tokenizer
 __all__ = ["RUNTIMES", "LoadedRuntime", "Runtime", "choose_runtimes"]
 
 Ids = list[int]
+Need = Literal["byte fallback", "a prefix", "no normalisation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,24 @@ class Runtime:
     files: tuple[str, ...]
     load: Callable[[Tokenizer, Path], LoadedRuntime]
     behaviour: Behaviour = Behaviour()  # noqa: RUF009  # frozen
-    needs_byte_fallback: bool = False
+    needs: tuple[Need, ...] = ()
+    """What it says, or shows, that it cannot do without."""
 
     @property
     def is_installed(self) -> bool:
         """Whether it can be imported."""
         return all(map(is_installed, self.package.split()))
+
+    def lacks(self, tokenizer: Tokenizer) -> str:
+        """What the model lacks for this runtime, in words; nothing if it can be used."""
+        trainer, normalizer = tokenizer._model.trainer_spec, tokenizer._model.normalizer_spec
+        has = {
+            "byte fallback": trainer.byte_fallback,
+            "a prefix": normalizer.add_dummy_prefix,
+            "no normalisation": not normalizer.precompiled_charsmap and not normalizer.remove_extra_whitespaces,
+        }
+        missing = [need for need in self.needs if not has[need]]
+        return f"it takes models with {' and '.join(missing)} only" if missing else ""
 
     @property
     def installation(self) -> str:
@@ -156,6 +169,7 @@ RUNTIMES = (
         (_JSON, _MODEL, "tokenizer_config.json"),
         _transformers("LlamaTokenizer"),
         Behaviour(special=_SPECIAL, symbols="text", keeps_leading_space=True, unknown="dropped"),
+        needs=("a prefix", "no normalisation"),
     ),
     Runtime(
         "gigatoken",
@@ -163,7 +177,7 @@ RUNTIMES = (
         (_MODEL,),
         _gigatoken,
         Behaviour(special=("control",), symbols="segments"),
-        needs_byte_fallback=True,
+        needs=("byte fallback",),
     ),
     Runtime("kitoken", "kitoken", (_MODEL,), _kitoken, Behaviour(by_id=True, unknown="each")),
 )

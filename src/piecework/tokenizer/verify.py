@@ -159,8 +159,8 @@ def _compare(
 ) -> RuntimeResult:
     started = time.monotonic()
     version = installed_version(runtime.package.split()[0])
-    if runtime.needs_byte_fallback and not tokenizer._model.trainer_spec.byte_fallback:
-        return RuntimeResult(runtime.name, version, "not supported", "it reads models with byte_fallback = true alone")
+    if lacking := runtime.lacks(tokenizer):
+        return RuntimeResult(runtime.name, version, "not supported", lacking)
     try:
         model = runtime.load(tokenizer, find(runtime))
         found = _encode_all(model, expected.texts, done, total, progress)
