@@ -367,6 +367,35 @@ def runtimes_section(result: Result) -> list[str]:
     ]
 
 
+def playground_section(result: Result) -> list[str]:
+    def milliseconds(row: Result) -> list[str]:
+        return [f"{row[name]:,.1f}" for name in ("median_ms", "p95_ms", "p99_ms", "worst_ms")]
+
+    sizes = ", ".join(f"{size:,}" for size in result["settings"]["sizes"])
+    load, oversized = result["load"], result["oversized"]
+    rows = [
+        [f"{int(length):,} characters in four lanes", *milliseconds(row)]
+        for length, row in result["round_trips"].items()
+    ]
+    rows.append(["100,000 characters, every vocabulary size", *milliseconds(result["cuts"])])
+    rate = f"{result['settings']['rate']} requests a second"
+    rows.append([f"1,000 characters in four lanes, {rate}", *milliseconds(load)])
+    return [
+        "## The playground",
+        "",
+        f"The server has one core, and four lanes of {sizes} pieces. Round trips over HTTP, in ms:",
+        "",
+        *table(["", "median", "95 %", "99 %", "worst"], rows),
+        f"At {rate}: {load['requests']:,} requests, {load['failed']} failed, "
+        f"{load['per_s']:,.0f} answered a second on {load['cpu_share']:.0%} of the core; memory from "
+        f"{load['memory_before_mb']:,.0f} to {load['memory_after_mb']:,.0f} MB, at most "
+        f"{load['memory_peak_mb']:,.0f} MB. "
+        f"A text of 10 MB is refused in {oversized['ms']:,.0f} ms (status {oversized['status']}: "
+        f"“{oversized['message']}”).",
+        "",
+    ]
+
+
 def readme_section(results: dict[str, Result]) -> list[str]:
     """One line a peer and task: what the README shows."""
     rows: list[list[str]] = []
@@ -482,6 +511,7 @@ SECTIONS: dict[str, Callable[[Result], list[str]]] = {
     "cluster": cluster_section,
     "encode": encode_section,
     "runtimes": runtimes_section,
+    "playground": playground_section,
 }
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import orjson
+from anyio import CapacityLimiter, to_thread
 from pydantic import BaseModel
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -64,16 +64,19 @@ PAGE_FILES = _page_files()
 def make_app(catalogue: Catalogue, access: Access) -> ASGIApp:
     """The application for these tokenizers, open to those whom `access` lets in."""
     answers = Answers(catalogue)
+    # Each thread that encodes keeps a cache of 8 MB for each tokenizer. What may evaluate a whole study waits apart, so
+    # that nobody's typing waits for it.
+    quick, slow = CapacityLimiter(3), CapacityLimiter(2)
     starlette = Starlette(
         routes=[
             Route("/", _page, methods=["GET"]),
             Route("/page/{name}", _page, methods=["GET"]),
-            Route("/api/about", _answered(None, lambda _: answers.about()), methods=["GET"]),
-            Route("/api/encode", _answered(requests.EncodeRequest, answers.encode), methods=["POST"]),
-            Route("/api/cuts", _answered(requests.CutsRequest, answers.cuts), methods=["POST"]),
-            Route("/api/merges", _answered(requests.MergesRequest, answers.merges), methods=["POST"]),
-            Route("/api/figures", _answered(requests.FiguresRequest, answers.figures), methods=["POST"]),
-            Route("/api/vocabulary", _answered(requests.VocabularyRequest, answers.vocabulary), methods=["POST"]),
+            Route("/api/about", _answered(None, lambda _: answers.about(), quick), methods=["GET"]),
+            Route("/api/encode", _answered(requests.EncodeRequest, answers.encode, quick), methods=["POST"]),
+            Route("/api/cuts", _answered(requests.CutsRequest, answers.cuts, quick), methods=["POST"]),
+            Route("/api/merges", _answered(requests.MergesRequest, answers.merges, quick), methods=["POST"]),
+            Route("/api/figures", _answered(requests.FiguresRequest, answers.figures, slow), methods=["POST"]),
+            Route("/api/vocabulary", _answered(requests.VocabularyRequest, answers.vocabulary, slow), methods=["POST"]),
         ],
         exception_handlers={404: _not_found, 405: _not_found},
     )
@@ -93,7 +96,7 @@ async def _not_found(_: Request, __: Exception | None) -> Response:
 
 
 def _answered(
-    kind: type[BaseModel] | None, answer: Callable[[Any], Mapping[str, Any]]
+    kind: type[BaseModel] | None, answer: Callable[[Any], Mapping[str, Any]], limiter: CapacityLimiter
 ) -> Callable[[Request], Awaitable[Response]]:
     """An endpoint: reads the request, computes in a thread, and tells the page plainly what went wrong."""
 
@@ -101,7 +104,7 @@ def _answered(
         try:
             asked = await read_request(request, kind) if kind else None
             async with asyncio.timeout(ANSWERING_S):
-                return _json(await run_in_threadpool(answer, asked))
+                return _json(await to_thread.run_sync(answer, asked, limiter=limiter))
         except RequestError as error:
             refused = _json({"error": str(error)}, status=error.status)
             if error.status in (408, 413):

@@ -58,12 +58,14 @@ export class EvaluationFigures {
     const all = Object.values(values).flat().filter((value) => value !== null);
     const low = Math.min(...all), high = Math.max(...all);
     const x = (at) => LEFT + (WIDTH - LEFT - RIGHT) * Math.log(at / sizes[0]) / Math.log(sizes.at(-1) / sizes[0]);
-    const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1));
+    // Logarithmic both ways where it can be: a large vocabulary's small differences count as much.
+    const scale = low > 0 ? Math.log : (value) => value;
+    const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (scale(value) - scale(low)) / (scale(high) - scale(low) || 1));
     const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img",
       "aria-label": `${this.metric.selectedOptions[0].text} of each language by vocabulary size, from ${count(sizes[0])} to ${count(sizes.at(-1))}` });
     for (const value of [low, high]) {
       picture.append(svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value), class: "rule" }),
-        svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, this.#format(value).replace(/0 %$/, "0 %")));
+        svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, this.#format(value)));
     }
     for (const [at, anchor] of [[sizes[0], "start"], [sizes.at(-1), "end"]]) {
       picture.append(svg("text", { x: x(at), y: HEIGHT - 4, "text-anchor": anchor }, count(at)));

@@ -8,7 +8,7 @@ import { Lane } from "./lane.js";
 import { SAMPLES } from "./samples.js";
 import { readState, writeState } from "./state.js";
 import { Vocabulary } from "./vocabulary.js";
-import { showWhy } from "./why.js";
+import { refreshWhy, showWhy } from "./why.js";
 import { Words } from "./words.js";
 
 const LARGE = 10_000;
@@ -97,7 +97,8 @@ class Page {
   }
 
   // A lane shows another cut.
-  shown() {
+  shown(lane) {
+    refreshWhy(lane);
     if (this.waiting) return;
     this.waiting = true;
     queueMicrotask(() => {  // once for all lanes that an answer brings

@@ -5,8 +5,11 @@ import { $, count, el, svg, visible } from "./dom.js";
 
 const ROW = 30, GAP = 10, PAD = 12;
 
+let shown = null;
+
 export const showWhy = latest(async (lane, text, at) => {
   const panel = $("why-content");
+  shown = null;
   if (!lane.data?.has_merges) {
     panel.replaceChildren(el("p", { class: "quiet" }, `The merges of ${lane.tokenizer} are not known: it is a tokenizer of another library.`));
     return;
@@ -18,6 +21,16 @@ export const showWhy = latest(async (lane, text, at) => {
     panel.replaceChildren(el("p", { class: "error", role: "alert" }, error.message));
     return;
   }
+  shown = { lane, word };
+  draw(panel, lane, word);
+});
+
+// The size of a lane is another: the same merges, but not all of them happen.
+export function refreshWhy(lane) {
+  if (shown?.lane === lane) draw($("why-content"), lane, shown.word);
+}
+
+function draw(panel, lane, word) {
   const size = lane.size ?? lane.data.full_size;
   const happens = (step) => step.first_size === null || step.first_size <= size;
   const done = word.steps.filter(happens).length;
@@ -28,7 +41,7 @@ export const showWhy = latest(async (lane, text, at) => {
       word.steps.length > done ? `; ${word.steps.length - done} more at larger sizes` : ""),
     el("div", { class: "scroll tree" }, tree(word, happens)),
     steps(word, happens));
-});
+}
 
 // Leaves stand at the bottom, and each merge a row higher than the one before it: upwards is the order of time.
 function tree(word, happens) {
