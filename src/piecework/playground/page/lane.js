@@ -66,7 +66,11 @@ export class Lane {
       this.figures, this.slider, this.error, this.body);
   }
 
-  // What the server answered for this lane.
+  // What the server answered for this lane; not for the one that it was when it asked.
+  isAbout(data) {
+    return data.tokenizer === this.tokenizer && (data.error || data.vocab_size === (this.size ?? data.full_size));
+  }
+
   receive(data, text) {
     this.data = data;
     this.error.hidden = !data.error;
@@ -84,8 +88,7 @@ export class Lane {
       this.#place(data.vocab_size);
       this.evaluation.update(data.vocab_size);
     }
-    // While the slider moves, an answer about an earlier size is no news.
-    if ((this.size ?? data.full_size) === data.vocab_size) this.show(cutOf(data), text);
+    this.show(cutOf(data), text);
     if (this.cuts && this.cutsText !== text) this.fetchCuts(text);
   }
 

@@ -87,10 +87,13 @@ class Page {
       const answer = await ask("encode", { text, lanes: lanes.map((lane) => ({ tokenizer: lane.tokenizer, vocab_size: lane.size })) });
       if (text !== this.text) return;  // the next answer is on its way
       this.say("");
+      // While a slider moves, an answer about an earlier size is no news: the next one is on its way too.
       answer.lanes.forEach((data, i) => {
-        if (lanes[i].tokenizer === data.tokenizer) lanes[i].receive(data, text);
+        if (lanes[i].isAbout(data)) lanes[i].receive(data, text);
       });
-      document.body.dataset.shown = String(Number(document.body.dataset.shown ?? 0) + 1);
+      if (answer.lanes.every((data, i) => lanes[i].isAbout(data))) {
+        document.body.dataset.shown = String(Number(document.body.dataset.shown ?? 0) + 1);
+      }
     } catch (error) {
       this.say(error.message);
     }
