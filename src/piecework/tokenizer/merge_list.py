@@ -32,14 +32,23 @@ def merge_list(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
     by_score = sorted((piece for piece in pieces if piece.type == "normal"), key=_falling_score)
     texts = {piece.text for piece in by_score}
     merges: list[tuple[str, str]] = []
-    for _, tied in groupby(by_score, key=_falling_score):
-        splits = [
-            (left, right)
-            for piece in tied
-            for at in range(len(piece.text) - 1, 0, -1)
-            if (left := piece.text[:at]) in texts and (right := piece.text[at:]) in texts
-        ]
-        merges += splits if len(splits) < 2 else sorted(splits, key=_longest_left)
+    start, score = 0, 0.0
+    is_tied = False
+    for piece in by_score:
+        if piece.score != score:
+            if is_tied:
+                merges[start:] = sorted(merges[start:], key=_longest_left)
+            start, score, is_tied = len(merges), piece.score, False
+        is_tied = is_tied or len(merges) > start
+        text = piece.text
+        for at in range(len(text) - 1, 0, -1):
+            left = text[:at]
+            if left in texts:
+                right = text[at:]
+                if right in texts:
+                    merges.append((left, right))
+    if is_tied:
+        merges[start:] = sorted(merges[start:], key=_longest_left)
     return merges
 
 
