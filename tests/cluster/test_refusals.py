@@ -1,5 +1,6 @@
 """What is missing is told in a sentence, soon, and nothing is half-written."""
 
+import signal
 import socket
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import COMMAND, environment
-from cluster.spark import java
+from cluster.spark import descendants, java
 from counting.corpora import made_up_corpus, write_corpus
 from piecework.counting.spark_cluster import Cluster, connect, explain
 from piecework.errors import InputError
@@ -99,6 +100,24 @@ def test_a_master_that_says_nothing() -> None:
         ):
             pass
         assert time.monotonic() - started < 60
+
+
+def test_ctrl_c(folder: Path) -> None:
+    java()
+    command = [*COMMAND, "count", "study.toml", "--engine", "spark", "--master", "local[1]", "--out", "interrupted"]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
+    ) as process:
+        while not descendants(process.pid):
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert stderr.strip().endswith("error: interrupted")
+    assert "Traceback" not in stderr
+    assert not list((folder / "interrupted").rglob("*.*"))
 
 
 def test_usage(folder: Path) -> None:

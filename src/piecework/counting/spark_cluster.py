@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -59,7 +60,7 @@ def connect(cluster: Cluster, *, name: str, cores: int | None = None) -> Iterato
     import pyspark
     from pyspark.sql import SparkSession
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _quiet_py4j():
         warnings.simplefilter("ignore")  # pyspark about versions of pandas, which is not used
         active = SparkSession.getActiveSession()
         if active is not None:
@@ -77,6 +78,23 @@ def connect(cluster: Cluster, *, name: str, cores: int | None = None) -> Iterato
             finally:
                 with suppress(Exception):  # a context that has failed may not stop either
                     context.stop()
+
+
+@contextmanager
+def _quiet_py4j() -> Iterator[None]:
+    """Keep from the screen what py4j logs when its connection ends, as with Ctrl-C: the error itself is told by us."""
+
+    def is_another(record: logging.LogRecord) -> bool:
+        return "py4j" not in record.pathname
+
+    loggers = [logging.getLogger(name) for name in (None, "py4j", "py4j.clientserver", "py4j.java_gateway")]
+    for logger in loggers:
+        logger.addFilter(is_another)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_another)
 
 
 def _settings(cluster: Cluster, name: str, cores: int | None) -> dict[str, str]:
