@@ -18,9 +18,9 @@ def write_frequencies(frequencies: Mapping[str, int], folder: Path) -> Path:
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> written = write_frequencies({"ha": 3, "▁ha": 2}, folder)
+    >>> written = write_frequencies({"ha": 3, "▁ha": 2, "h\\r": 1}, folder)
     >>> read_frequencies(folder)
-    {'ha': 3, '▁ha': 2}
+    {'ha': 3, '▁ha': 2, 'h\\r': 1}
     """
     path = folder / FREQUENCIES_FILE
     # A piece has neither a tab nor a newline: nothing merges across them.
@@ -34,7 +34,7 @@ def read_frequencies(folder: Path) -> dict[str, int] | None:
     """What `write_frequencies` wrote, or None where there is none."""
     path = folder / FREQUENCIES_FILE
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_bytes().decode().split("\n")  # not as text: a piece may have a "\r" in it
         pairs = [line.split("\t") for line in lines if line]
         return {piece: int(count) for piece, count in pairs}
     except FileNotFoundError:

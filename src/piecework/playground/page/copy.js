@@ -123,8 +123,8 @@ export function picture(page) {
         const x = rect.left - frame.left + 12, y = rect.top - frame.top + top;
         bottom = Math.max(bottom, y + rect.height);
         width = Math.max(width, x + rect.width + 12);
-        parts.push(`<text x="${x.toFixed(1)}" y="${(y + rect.height * 0.74).toFixed(1)}" fill="${fill}" xml:space="preserve">${escaped(pieces[k] ?? "")}</text>`,
-          `<line x1="${(x + 0.5).toFixed(1)}" x2="${(x + rect.width - 0.5).toFixed(1)}" y1="${(y + rect.height - 1).toFixed(1)}" y2="${(y + rect.height - 1).toFixed(1)}" stroke="${fill}" stroke-width="2"${red ? "" : ' stroke-dasharray="3 1.5"'}/>`);
+        parts.push(`<text x="${x.toFixed(1)}" y="${(y + rect.height * 0.69).toFixed(1)}" fill="${fill}" xml:space="preserve">${escaped(pieces[k] ?? "")}</text>`,
+          `<line x1="${(x + 0.5).toFixed(1)}" x2="${(x + rect.width - 0.5).toFixed(1)}" y1="${(y + rect.height).toFixed(1)}" y2="${(y + rect.height).toFixed(1)}" stroke="${fill}" stroke-width="2"${red ? "" : ' stroke-dasharray="3 1.5"'}/>`);
       });
     }
     top = bottom + 22;

@@ -3,7 +3,7 @@
 import { ask, latest } from "./api.js";
 import { count, el, fixed, percent, svg } from "./dom.js";
 
-const WIDTH = 560, HEIGHT = 150, LEFT = 40, RIGHT = 62, TOP = 8, BOTTOM = 20;
+const HEIGHT = 150, LEFT = 40, RIGHT = 62, TOP = 8, BOTTOM = 20;
 const SHARES = new Set(["continued_words", "split_words"]);
 
 export class EvaluationFigures {
@@ -54,17 +54,18 @@ export class EvaluationFigures {
 
   #draw(size, figures) {
     const { sizes, values } = this.curves;
+    const width = Math.min(Math.max(this.chart.clientWidth, 280), 736);  // letters keep their size on a phone
     const names = Object.keys(values);
     const all = Object.values(values).flat().filter((value) => value !== null);
     const low = Math.min(...all), high = Math.max(...all);
-    const x = (at) => LEFT + (WIDTH - LEFT - RIGHT) * Math.log(at / sizes[0]) / Math.log(sizes.at(-1) / sizes[0]);
+    const x = (at) => LEFT + (width - LEFT - RIGHT) * Math.log(at / sizes[0]) / Math.log(sizes.at(-1) / sizes[0]);
     // Logarithmic both ways where it can be: a large vocabulary's small differences count as much.
     const scale = low > 0 ? Math.log : (value) => value;
     const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (scale(value) - scale(low)) / (scale(high) - scale(low) || 1));
-    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img",
+    const picture = svg("svg", { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img",
       "aria-label": `${this.metric.selectedOptions[0].text} of each language by vocabulary size, from ${count(sizes[0])} to ${count(sizes.at(-1))}` });
     for (const value of [low, high]) {
-      picture.append(svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value), class: "rule" }),
+      picture.append(svg("line", { x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value), class: "rule" }),
         svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, this.#format(value)));
     }
     for (const [at, anchor] of [[sizes[0], "start"], [sizes.at(-1), "end"]]) {
@@ -79,7 +80,7 @@ export class EvaluationFigures {
       const points = sizes.map((at, k) => (values[name][k] === null ? null : `${x(at).toFixed(1)},${y(values[name][k]).toFixed(1)}`));
       const exact = figures.find((each) => each.language === name)?.value;
       picture.append(svg("polyline", { points: points.filter(Boolean).join(" "), class: `line colour-${i % 8}` }),
-        svg("text", { x: WIDTH - RIGHT + 8, y: ends.find((end) => end.name === name).y + 4, class: `label colour-${i % 8}` }, name));
+        svg("text", { x: width - RIGHT + 8, y: ends.find((end) => end.name === name).y + 4, class: `label colour-${i % 8}` }, name));
       if (exact !== null && exact !== undefined) {
         picture.append(svg("circle", { cx: x(size), cy: y(exact), r: 3.2, class: `dot colour-${i % 8}` }));
       }

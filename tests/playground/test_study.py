@@ -1,0 +1,94 @@
+"""A whole study in the playground: its tokenizers, figures at every size, frequencies; with counts and without."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import piecework as pw
+from piecework.playground.app import Answers
+from piecework.playground.catalogue import Catalogue
+from piecework.playground.figures import METRICS, FiguresOfAll
+from piecework.playground.requests import MergesRequest, VocabularyRequest
+from piecework.results import StudyResults
+from pipeline.studies import run_study, write_study
+from playground.running import running
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = write_study(tmp_path_factory.mktemp("study"))
+    results, _ = run_study(path)
+    return results.folder
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path) -> StudyResults:
+    return StudyResults.load(folder)
+
+
+@pytest.mark.parametrize("name", ["multilingual", "multilingual-512", "sv"])
+def test_figures_of_its_tokenizers_equal_resize(results: StudyResults, name: str) -> None:
+    figures = FiguresOfAll(Catalogue.of_study(results)).of(name)
+    tokenizer = results.tokenizer(name)
+    assert results.counts is not None
+    for size in (450, 500, tokenizer.vocab_size):
+        if size > tokenizer.vocab_size:
+            continue
+        evaluation = pw.evaluate({"smaller": tokenizer.resize(size)}, results.counts, metrics=METRICS)
+        for metric in METRICS:
+            wanted = {row["language"]: row["value"] for row in evaluation.metrics.where(metric=metric).rows()}
+            found = {row["language"]: row["value"] for row in figures.at(metric, size) if row["language"] in wanted}
+            assert found == wanted
+    drawn = figures.drawn("fertility")
+    assert drawn["sizes"][0] == figures.first_size
+    assert drawn["sizes"][-1] == tokenizer.vocab_size
+
+
+def test_use_of_the_pieces(results: StudyResults) -> None:
+    answers = Answers(Catalogue.of_study(results))
+    search = {"sort": "sv", "descending": True, "limit": 5}
+    asked = VocabularyRequest.model_validate({"tokenizer": "multilingual", "search": search})
+    found = answers.vocabulary(asked)
+    assert found["languages"] == results.languages
+    place = results.languages.index("sv")
+    counts = sorted(results.tables["pieces"].column("tokens_sv"), reverse=True)
+    assert [row["use"][place] for row in found["rows"]] == counts[:5]
+
+
+@pytest.mark.parametrize("name", ["multilingual", "multilingual-512", "sv"])
+def test_merges_have_the_frequencies_of_training(results: StudyResults, name: str) -> None:
+    answers = Answers(Catalogue.of_study(results))
+    tokenizer = results.tokenizer(name)
+    words = [piece.text for piece in tokenizer.pieces if piece.group == "regular" and piece.text.startswith("▁")]
+    asked = MergesRequest(text=max(words, key=len)[1:], tokenizer=name, at=0)
+    steps = answers.merges(asked)["steps"]
+    assert steps
+    assert results.counts is not None
+    language = None if name.startswith("multilingual") else name
+    trained = pw.train(results.counts.training(language), pw.Recipe.gpt_sw3(vocab_size=640))
+    assert trained.frequencies is not None
+    assert [step["frequency"] for step in steps] == [trained.frequencies[step["piece"]] for step in steps]
+
+
+def test_without_counts_the_tables_tell(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "moved")
+    shutil.rmtree(tmp_path / "moved" / "counts")
+    with running(tmp_path / "moved", cwd=tmp_path) as server:
+        _, about, _ = server.request("GET", "/api/about")
+        assert about["study"] == "small"
+        assert about["tokenizers"][:2] == ["multilingual", "multilingual-400"]
+        assert about["with_figures"] == ["multilingual"]
+        asked = {"tokenizer": "multilingual", "metric": "fertility", "vocab_size": 500, "curves": True}
+        figures = server.ask("figures", asked)
+        assert {row["language"] for row in figures["figures"]} == {"code", "da", "is", "sv", "overall"}
+        status, content, _ = server.request("POST", "/api/figures", asked | {"tokenizer": "sv"})
+        assert status == 400
+        assert "no counted text" in content["error"]
+
+
+def test_a_study_that_is_not_done(tmp_path: Path, folder: Path) -> None:
+    shutil.copytree(folder, tmp_path / "half")
+    (tmp_path / "half" / "run.json").write_text('{"format": 1, "complete": false}')
+    with pytest.raises(pw.InputError, match="has not been run to its end"):
+        StudyResults.load(tmp_path / "half")
