@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import RESULTS
+from benchmarks.study import study_section
 
 OURS = "piecework"
 DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
@@ -512,6 +513,7 @@ SECTIONS: dict[str, Callable[[Result], list[str]]] = {
     "encode": encode_section,
     "runtimes": runtimes_section,
     "playground": playground_section,
+    "study": study_section,
 }
 
 

@@ -129,7 +129,8 @@ def _run(
     from piecework.pipeline.run import STAGES, Stage, run
 
     did = False
-    with show_stages(terminal, STAGES) as show:
+    without = set() if study.analysis.tokenizers else {"comparing"}
+    with show_stages(terminal, {stage: unit for stage, unit in STAGES.items() if stage not in without}) as show:
 
         def progress(stage: Stage, done: int, total: int) -> None:
             nonlocal did

@@ -171,11 +171,12 @@ class _Training:
             raise InputError(f'the language "{language}": {error}') from error
 
     def _reporter(self, name: str) -> Progress:
-        def report(done: int, _wanted: int) -> None:
+        def report(done: int, wanted: int) -> None:
             if self._stopped:
                 raise InterruptedError("training was stopped")
             with self._lock:
-                self._done[name] = done
+                # Not all pieces are merges; counted as pieces, the last merge is the whole vocabulary.
+                self._done[name] = self._study.recipe.vocab_size * done // max(wanted, 1)
                 self._progress(sum(self._done.values()), self._wanted)
 
         return report
