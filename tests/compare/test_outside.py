@@ -1,6 +1,7 @@
 """Every kind of tokenizer behind one interface: ids of its own library, places that cover the text, clear errors."""
 
 import base64
+import json
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import sentencepiece
 import tokenizers
 
 import piecework as pw
+from compare.conftest import _byte_level, _wordpiece
 from export.test_verify import without_extras
 from piecework.tokenizer.outside import load_outside
 
@@ -99,6 +101,26 @@ def test_folders(outside: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(pw.InputError, match=r"no tokenizer in this folder; looked for tokenizer\.model"):
         load_outside(tmp_path / "empty")
+
+
+def test_folders_of_older_files(outside: dict[str, Path], training: list[str], tmp_path: Path) -> None:
+    """vocab.json with merges.txt, and vocab.txt, as transformers reads them."""
+    for kind, make, name in (
+        ("byte-level", _byte_level, "GPT2Tokenizer"),
+        ("wordpiece", _wordpiece, "BertTokenizer"),
+    ):
+        folder = tmp_path / kind
+        folder.mkdir()
+        make(training).model.save(str(folder))
+        (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name}))
+        loaded, expected = load_outside(folder), load_outside(outside[kind])
+        text = "förska landing og på"
+        assert [list(each.ids) for each in loaded.encode_batch([text])] == [
+            list(each.ids) for each in expected.encode_batch([text])
+        ]
+    (tmp_path / "byte-level" / "vocab.json").write_text("[")
+    with pytest.raises(pw.InputError, match="transformers cannot make a tokenizer of these files"):
+        load_outside(tmp_path / "byte-level")
 
 
 def test_encodings_at_hand(outside: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

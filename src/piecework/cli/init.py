@@ -151,10 +151,15 @@ weighting = "documents"     # weights take more or fewer documents; "counts": th
 [recipe]
 preset = "gpt-sw3"          # or "plain": SentencePiece's defaults
 vocab_size = {vocab_size}          # best divisible by 128
+# clean_up = "gpt-sw3"      # documents are cleaned first, as GPTSw3Tokenizer cleans a text before it encodes it
 
 [analysis]
 vocab_sizes = [{vocab_sizes}]
 monolingual = true          # a tokenizer for each language as well, to compare with
+
+# Tokenizers from elsewhere to compare with: a .model, a tokenizer.json, a folder, or tiktoken:NAME.
+# [analysis.tokenizers]
+# old = "models/old.model"
 """
 
 

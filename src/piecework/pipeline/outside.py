@@ -13,7 +13,7 @@ from piecework.evaluation.tables import Table
 from piecework.extras import MissingPackageError
 from piecework.study import Study
 from piecework.terms import MULTILINGUAL, TIKTOKEN
-from piecework.tokenizer.outside import OutsideTokenizer, find_file, load_outside
+from piecework.tokenizer.outside import OutsideTokenizer, find_files, load_outside
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["compare_outside", "load_all", "stamps"]
@@ -42,8 +42,9 @@ def stamps(study: Study) -> list[Any]:
     """What tells the outside tokenizers from others, for a key."""
     found: list[Any] = [FORMAT]
     for name, source in _sources(study).items():
-        content = source if source.startswith(TIKTOKEN) else hashlib.sha256(find_file(source).read_bytes()).hexdigest()
-        found.append([name, content])
+        files = [] if source.startswith(TIKTOKEN) else find_files(source)
+        hashes = [[path.name, hashlib.sha256(path.read_bytes()).hexdigest()] for path in files]
+        found.append([name, hashes or source])
     return found
 
 

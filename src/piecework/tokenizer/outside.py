@@ -12,9 +12,11 @@ from piecework.errors import InputError
 from piecework.terms import TIKTOKEN
 from piecework.tokenizer.pieces import SPACE
 
-__all__ = ["Encoded", "OutsideTokenizer", "find_file", "load_outside", "readable"]
+__all__ = ["Encoded", "OutsideTokenizer", "find_files", "load_outside", "readable"]
 
 _IN_FOLDERS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.json")
+# Of a folder without one of these, `transformers` makes a tokenizer out of several files.
+_PARTS = ("vocab.json", "vocab.txt", "merges.txt", "tokenizer_config.json", "special_tokens_map.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +71,19 @@ def load_outside(source: str | os.PathLike[str]) -> OutsideTokenizer:
     """The tokenizer in a file or folder, or the encoding of tiktoken that is named.
 
     A file is a SentencePiece `.model`, BPE or not, a `tokenizer.json`, or a `.tiktoken`; what it is, its content tells.
-    A folder is searched for the first of these. BPE models of SentencePiece need nothing else; the others need the
-    packages of the extra `hf`.
+    A folder is searched for the first of these, or loaded by `transformers` if it has their older files. BPE models of
+    SentencePiece need nothing else; the others need the packages of the extra `hf`.
     """
     name = os.fspath(source)
     if name.startswith(TIKTOKEN):
         from piecework.tokenizer.outside_tiktoken import load_encoding
 
         return load_encoding(name.removeprefix(TIKTOKEN))
-    path = find_file(name)
+    path, *parts = find_files(name)
+    if parts:
+        from piecework.tokenizer.outside_huggingface import load_folder
+
+        return load_folder(path.parent)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -85,14 +91,14 @@ def load_outside(source: str | os.PathLike[str]) -> OutsideTokenizer:
     return _load(path, data)
 
 
-def find_file(source: str | os.PathLike[str]) -> Path:
-    """The file that a path stands for: itself, or the tokenizer in that folder."""
+def find_files(source: str | os.PathLike[str]) -> list[Path]:
+    """The file that a path stands for: itself, or the tokenizer in that folder; several if it takes several."""
     path = Path(source)
     if path.is_dir():
         return _in_folder(path)
     if not path.exists():
         raise InputError(f"{path}: no such file or folder; an encoding of tiktoken is written {TIKTOKEN}cl100k_base")
-    return path
+    return [path]
 
 
 def _load(path: Path, data: bytes) -> OutsideTokenizer:
@@ -112,14 +118,15 @@ def _load(path: Path, data: bytes) -> OutsideTokenizer:
     return load_model(data, source=str(path))
 
 
-def _in_folder(folder: Path) -> Path:
-    for name in _IN_FOLDERS:
-        if (folder / name).is_file():
-            return folder / name
-    for pattern in ("*.tiktoken", "*.model"):
+def _in_folder(folder: Path) -> list[Path]:
+    for pattern in (*_IN_FOLDERS, "*.tiktoken", "*.model"):
         if found := sorted(folder.glob(pattern)):
-            return found[0]
-    raise InputError(f"{folder}: no tokenizer in this folder; looked for {', '.join(_IN_FOLDERS)}, *.tiktoken, *.model")
+            return found[:1]
+    parts = [folder / name for name in _PARTS if (folder / name).is_file()]
+    if len(parts) > 1:
+        return parts
+    looked_for = ", ".join((*_IN_FOLDERS, "*.tiktoken", "*.model", "vocab.json with merges.txt"))
+    raise InputError(f"{folder}: no tokenizer in this folder; looked for {looked_for}")
 
 
 def _looks_like_tiktoken(data: bytes) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,7 +15,7 @@ from piecework.extras import require
 from piecework.tokenizer.outside import Encoded, OutsideTokenizer, readable
 from piecework.tokenizer.pieces import SPACE
 
-__all__ = ["HuggingFace", "load_json"]
+__all__ = ["HuggingFace", "load_folder", "load_json"]
 
 _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 
@@ -32,6 +34,20 @@ def load_json(data: bytes, *, source: str) -> HuggingFace:
     except Exception as error:  # what the library raises is the base class
         raise InputError(f"{source}: tokenizers cannot read this file: {error}") from error
     return HuggingFace(rust, content)
+
+
+def load_folder(folder: Path) -> HuggingFace:
+    """The tokenizer that `transformers` makes of the files in a folder; nothing is fetched."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    transformers = require("transformers", extra="hf", purpose=f"{folder}, which has no tokenizer.json,")
+    try:
+        loaded = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        text = loaded.backend_tokenizer.to_str()
+    except Exception as error:  # whatever a class of theirs raises
+        reason = str(error).strip().split("\n")[0]
+        raise InputError(f"{folder}: transformers cannot make a tokenizer of these files: {reason}") from error
+    return load_json(text.encode(), source=str(folder))
 
 
 class HuggingFace(OutsideTokenizer):
