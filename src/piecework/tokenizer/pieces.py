@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Literal
 
 from piecework.terms import PieceType
@@ -62,17 +61,14 @@ def group_of(text: str, kind: PieceType) -> Group:
     ('whitespace', 'character', 'byte')
     """
     match kind:
+        case "normal":
+            return "character" if len(text) == 1 else "regular" if text.strip(SPACE) else "whitespace"
         case "unknown" | "control":
             return "special"
         case "user_defined":
             return "user-defined"
-        case "byte":
-            return "byte"
-        case "unused":
-            return "unused"
-    if len(text) == 1:
-        return "character"
-    return "whitespace" if text.strip(SPACE) == "" else "regular"
+        case "byte" | "unused":
+            return kind
 
 
 def vocabulary_groups(pieces: Sequence[Piece]) -> list[VocabularyGroup]:
@@ -97,5 +93,10 @@ def length_histogram(pieces: Iterable[Piece]) -> dict[int, int]:
 
 
 def _ranges(ids: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    runs = (list(run) for _, run in groupby(enumerate(ids), key=lambda pair: pair[1] - pair[0]))
-    return tuple((run[0][1], run[-1][1]) for run in runs)
+    ranges: list[list[int]] = []
+    for number in ids:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return tuple((first, last) for first, last in ranges)
