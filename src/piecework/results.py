@@ -152,7 +152,9 @@ class StoredTables(Mapping[str, Table]):
         if name not in TITLES or not path.exists():
             raise KeyError(name)
         try:
-            return Table(pq.read_table(path), title=TITLES[name])
+            # Not read_table, which imports pyarrow.dataset, and that pandas: most of a second.
+            with pq.ParquetFile(path) as file:
+                return Table(file.read(), title=TITLES[name])
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{path}: cannot read: {error}; piecework run makes it again") from error
 

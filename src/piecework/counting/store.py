@@ -94,7 +94,9 @@ class Counts:
         """
         import pyarrow.parquet as pq
 
-        return pq.read_table(arrow_source(self.folder / SUBSETS_FILE))
+        # Not read_table, which imports pyarrow.dataset, and that pandas where it is installed.
+        with pq.ParquetFile(arrow_source(self.folder / SUBSETS_FILE)) as file:
+            return file.read()
 
     @property
     def languages(self) -> list[str]:

@@ -117,16 +117,16 @@ class _Training:
         for size in sorted(self._study.analysis.vocab_sizes):
             if size == self._study.recipe.vocab_size:
                 continue
-            full = full or self.made.get(MULTILINGUAL) or _load(folder / MULTILINGUAL)
-            if size >= full.vocab_size:
-                self._warn(f"size {size:,} left out: the text allows {full.vocab_size:,} pieces")
-                continue
-            self._check_size(full, size)
             name = f"{MULTILINGUAL}-{size}"
             key = key_of("resize", TRAINING_FORMAT, size, source)
-            stages[name] = _stage(name)
-            if not self._state.is_done(stages[name], key):
+            if not self._state.is_done(_stage(name), key):
+                full = full or self.made.get(MULTILINGUAL) or _load(folder / MULTILINGUAL)
+                if size >= full.vocab_size:
+                    self._warn(f"size {size:,} left out: the text allows {full.vocab_size:,} pieces")
+                    continue
+                self._check_size(full, size)
                 self._save(name, key, *_timed(partial(full.resize, size)))
+            stages[name] = _stage(name)
         return stages
 
     def _check_size(self, full: Tokenizer, size: int) -> None:
