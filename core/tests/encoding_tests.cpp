@@ -14,7 +14,7 @@ using namespace tests;
 using Ids = std::vector<uint32_t>;
 using Pieces = std::vector<std::string>;
 
-// The pieces of a text, as ids and by way of spans; the two must agree.
+// The pieces of a text, as ids and by way of spans; the two must agree, and merges must lie in the text.
 Pieces encode(const Encoder& encoder, std::string_view text) {
   const Exact exact(text);
   Ids ids;
@@ -27,6 +27,12 @@ Pieces encode(const Encoder& encoder, std::string_view text) {
     pieces.push_back(span.piece);
   }
   CHECK_EQUAL(at, ids.size());
+  uint32_t unit = 0;
+  for (const TextMerge& merge : encoder.merges(exact.view())) {
+    CHECK(merge.piece < encoder.model().size() && merge.unit >= unit);
+    CHECK(merge.begin <= merge.middle && merge.middle <= merge.end && merge.end <= text.size());
+    unit = merge.unit;
+  }
   return pieces;
 }
 
@@ -39,6 +45,18 @@ TEST(encoding_merges_the_best_pair_first) {
   CHECK_EQUAL(encode(model, "ababab  b"), {"▁abab", "ab", "▁", "▁", "b"});
   CHECK_EQUAL(encode(model, "bab ab"), {"▁", "b", "ab", "▁ab"});
   CHECK_EQUAL(encode(model, "▁ab"), {"▁", "▁ab"});
+}
+
+TEST(merges_in_their_order_with_their_places) {
+  const Encoder encoder(model_of(kAbc, false, {"<x>"}));
+  std::vector<std::string> seen;
+  for (const TextMerge& merge : encoder.merges("abab<x>c ab")) {
+    seen.push_back(encoder.model().pieces[merge.piece] + " " + std::to_string(merge.begin) + " " +
+                   std::to_string(merge.middle) + " " + std::to_string(merge.end));
+  }
+  // The prefix has no width, so what is joined to it meets at 0. The symbol merges with nothing.
+  CHECK_EQUAL(seen, {"ab 0 1 2", "ab 2 3 4", "▁ab 0 0 2", "▁abab 0 2 4", "ab 9 10 11", "▁ab 8 9 11"});
+  CHECK_EQUAL(encoder.merges("").size(), size_t{0});
 }
 
 TEST(encoding_nothing_is_nothing) {

@@ -33,15 +33,15 @@ def command(
 ) -> None:
     """Show how tokenizers cut text, side by side, and why, on a page in the browser.
 
-    Give the folder of a study, for its tokenizers with all their figures; or tokenizers, each a .model file or the
-    folder that has a tokenizer.model. Ctrl-C ends it. Nothing that is typed leaves this machine, and no
-    other machine can open the page unless --host says so.
+    Give the folder of a study, for its tokenizers with all their figures; or tokenizers, each a .model, a
+    tokenizer.json or a .tiktoken, the folder of one, or tiktoken:NAME. Ctrl-C ends it. Nothing that is typed leaves
+    this machine, and no other machine can open the page unless --host says so.
 
     \b
     Examples:
       piecework playground out/nordic --open
       piecework playground out/nordic/tokenizers/sv out/nordic/tokenizers/multilingual
-      piecework playground first.model second.model --counts out/nordic --port 9000
+      piecework playground first.model gpt2/tokenizer.json --counts out/nordic --port 9000
     """
     from piecework.playground.server import listen, serve
 

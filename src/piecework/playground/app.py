@@ -132,7 +132,7 @@ class Answers:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._figures = FiguresOfAll(catalogue)
-        self._vocabularies: OrderedDict[tuple[str, int | None], VocabularyBrowser] = OrderedDict()
+        self._vocabularies: OrderedDict[str, VocabularyBrowser] = OrderedDict()
         self._lock = threading.Lock()
 
     @cached_property
@@ -204,25 +204,22 @@ class Answers:
 
     def vocabulary(self, asked: requests.VocabularyRequest) -> Mapping[str, Any]:
         """A page of the vocabulary."""
-        browser = self._browser(asked.tokenizer, asked.vocab_size)
+        browser = self._browser(asked.tokenizer)
         return {**browser.search(asked.search), "groups": browser.groups, "languages": browser.languages}
 
-    def _browser(self, name: str, vocab_size: int | None) -> VocabularyBrowser:
-        shown = self._catalogue[name]
-        if vocab_size is not None:
-            shown = self._catalogue.native(name).resized(vocab_size)
-        key = (name, None if shown is self._catalogue[name] else vocab_size)
+    def _browser(self, name: str) -> VocabularyBrowser:
         with self._lock:
-            found = self._vocabularies.get(key)
+            found = self._vocabularies.get(name)
         if found is None:
-            if key[1] is None and isinstance(shown, NativeTokenizer) and self._figures.available(name):
+            shown = self._catalogue[name]
+            if isinstance(shown, NativeTokenizer) and self._figures.available(name):
                 figures = self._figures.of(name)
                 found = VocabularyBrowser(shown, use=figures.use, languages=figures.languages)
             else:
                 found = VocabularyBrowser(shown)
         with self._lock:
-            self._vocabularies[key] = found
-            self._vocabularies.move_to_end(key)
+            self._vocabularies[name] = found
+            self._vocabularies.move_to_end(name)
             while len(self._vocabularies) > KEPT_VOCABULARIES:
                 self._vocabularies.popitem(last=False)
         return found

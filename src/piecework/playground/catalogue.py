@@ -57,15 +57,34 @@ class Shown(Protocol):
         """The vocabulary in the order of ids: piece, score where there is one, group."""
 
 
+class ResizedTokenizers:
+    """Tokenizers at smaller sizes, the latest few of all that were asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, int], Tokenizer] = OrderedDict()
+
+    def get(self, name: str, tokenizer: Tokenizer, vocab_size: int) -> Tokenizer:
+        """A tokenizer at a size."""
+        with self._lock:
+            if (name, vocab_size) not in self._kept:
+                self._kept[name, vocab_size] = tokenizer.resize(vocab_size)
+                while len(self._kept) > KEPT_SIZES:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end((name, vocab_size))
+            return self._kept[name, vocab_size]
+
+
 class NativeTokenizer:
     """A tokenizer of ours, or any SentencePiece BPE model."""
 
     def __init__(self, tokenizer: Tokenizer, *, name: str) -> None:
         self.tokenizer = tokenizer
+        self.smaller = ResizedTokenizers()
+        """Those of a catalogue share one, so that their number has one limit."""
         self._name = name
         self._lock = threading.Lock()
         self._sized: SizedTokenizer | InputError | None = None
-        self._smaller: OrderedDict[int, Tokenizer] = OrderedDict()
 
     @property
     def vocab_size(self) -> int:
@@ -120,13 +139,7 @@ class NativeTokenizer:
         if vocab_size is None or vocab_size == self.vocab_size:
             return self
         self.sized()
-        with self._lock:
-            if vocab_size not in self._smaller:
-                self._smaller[vocab_size] = self.tokenizer.resize(vocab_size)
-                while len(self._smaller) > KEPT_SIZES:
-                    self._smaller.popitem(last=False)
-            self._smaller.move_to_end(vocab_size)
-            return NativeTokenizer(self._smaller[vocab_size], name=self._name)
+        return NativeTokenizer(self.smaller.get(self._name, self.tokenizer, vocab_size), name=self._name)
 
 
 class OutsideShown:
@@ -194,6 +207,7 @@ class Catalogue:
             raise InputError("no tokenizer to show; give a study's folder, or .model files")
         self._loaders = dict(loaders)
         self._loaded: dict[str, Shown] = {}
+        self._smaller = ResizedTokenizers()
         self._lock = threading.Lock()
         self._paths = dict(paths or {})
         self.study = study
@@ -233,7 +247,9 @@ class Catalogue:
             raise InputError(f'no tokenizer "{name}"; there is {", ".join(self._loaders)}')
         with self._lock:
             if name not in self._loaded:
-                self._loaded[name] = self._loaders[name]()
+                shown = self._loaded[name] = self._loaders[name]()
+                if isinstance(shown, NativeTokenizer):
+                    shown.smaller = self._smaller
             return self._loaded[name]
 
     def native(self, name: str) -> NativeTokenizer:

@@ -88,7 +88,6 @@ class VocabularyRequest(_Request):
     """A page of what is found in a vocabulary."""
 
     tokenizer: str = Name
-    vocab_size: int | None = Field(default=None, ge=1)
     search: Search = Search()
 
 
