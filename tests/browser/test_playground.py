@@ -18,6 +18,8 @@ from piecework.playground.catalogue import Catalogue
 from piecework.playground.server import listen, serve_in_background
 from playground.examples import LINES
 
+expect.set_options(timeout=15_000)  # other tests run beside these
+
 CODE = LINES[:5] * 10
 PROSE = made_up_lines(300)
 PERMISSIONS = ["clipboard-read", "clipboard-write"]
@@ -42,7 +44,7 @@ def tokenizers(folder: Path) -> dict[str, pw.Tokenizer]:
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
     counts = pw.count_units({"prose": PROSE, "code": CODE})
-    catalogue = Catalogue.of_models([folder / name for name in ("both", "prose", "code")], counts=counts)
+    catalogue = Catalogue.of_models({name: folder / name for name in ("both", "prose", "code")}, counts=counts)
     with serve_in_background(catalogue, listen(port=0)) as url:
         yield url
 

@@ -11,6 +11,8 @@ from piecework.playground.catalogue import Catalogue
 from piecework.playground.lanes import Utf16Places, lane
 from playground.examples import LINES, texts
 
+FILES = {"byte-level": "byte-level.json", "unigram": "unigram.model"}
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -26,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_their_ids_and_every_character_in_its_place(folder: Path) -> None:
-    catalogue = Catalogue.of_models([folder / "byte-level.json", folder / "unigram.model"])
+    catalogue = Catalogue.of_models({name: folder / FILES[name] for name in FILES})
     rust = tokenizers.Tokenizer.from_file(str(folder / "byte-level.json"))
     unigram = sentencepiece.SentencePieceProcessor(str(folder / "unigram.model"))
     for text in texts(40, seed=11):
@@ -45,7 +47,7 @@ def test_their_ids_and_every_character_in_its_place(folder: Path) -> None:
 
 
 def test_parts_of_characters_are_bytes(folder: Path) -> None:
-    catalogue = Catalogue.of_models([folder / "byte-level.json"])
+    catalogue = Catalogue.of_models({"byte-level": folder / "byte-level.json"})
     found = lane(catalogue["byte-level"], "a 😀", Utf16Places("a 😀"))
     pieces = [found["pieces"][i] for i in found["ids"].tolist()]
     assert pieces == ["a", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]
@@ -53,7 +55,7 @@ def test_parts_of_characters_are_bytes(folder: Path) -> None:
 
 
 def test_what_is_not_known_of_them_is_said(folder: Path) -> None:
-    catalogue = Catalogue.of_models([folder / "unigram.model"])
+    catalogue = Catalogue.of_models({"unigram": folder / "unigram.model"})
     with pytest.raises(pw.InputError, match="a tokenizer of another library"):
         catalogue.native("unigram")
     rows = catalogue["unigram"].rows

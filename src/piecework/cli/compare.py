@@ -88,8 +88,12 @@ def load_tokenizers(sources: Sequence[str]) -> "dict[str, OutsideTokenizer]":
     """The tokenizers by name: as given, else as their paths tell them apart."""
     from piecework.tokenizer.outside import load_outside
 
-    names = tokenizer_names(sources)
-    return {name: load_outside(_path_of(source)) for name, source in zip(names, sources, strict=True)}
+    return {name: load_outside(source) for name, source in named_sources(sources).items()}
+
+
+def named_sources(sources: Sequence[str]) -> dict[str, str]:
+    """What to load, by the name that it is given or gets."""
+    return dict(zip(tokenizer_names(sources), map(_path_of, sources), strict=True))
 
 
 def tokenizer_names(sources: Sequence[str]) -> list[str]:

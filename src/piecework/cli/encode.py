@@ -58,10 +58,11 @@ def _compare(terminal: Terminal, model: Path | None, output: str | None, argumen
     *models, text = (*([str(model)] if model is not None else []), *arguments) or ("",)
     if not models:
         raise click.UsageError('--compare takes models and a text: --compare first.model second.model "text"')
+    from piecework.cli.compare import named_sources
     from piecework.cli.token_lanes import TokenLane, json_lanes, show_lanes
     from piecework.playground.catalogue import Catalogue
 
-    catalogue = Catalogue.of_models([Path(each) for each in models])
+    catalogue = Catalogue.of_models(named_sources(models))
     if text == "-":
         text = sys.stdin.buffer.read().decode(errors=ONE_MARK_A_BYTE).removesuffix("\n")
     lanes = [TokenLane.of(name, catalogue[name], text) for name in catalogue.names]

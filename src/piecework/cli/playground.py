@@ -1,6 +1,5 @@
 """`piecework playground`: the page on which tokenizers cut text side by side."""
 
-import os
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ __all__ = ["command"]
 
 
 @click.command("playground")
-@click.argument("sources", nargs=-1, metavar="[STUDY_DIR | MODEL...]", type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, metavar="[STUDY_DIR | MODEL...]")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port [default: 8765, or the next that is free].")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--counts", type=click.Path(path_type=Path), help="Counts to evaluate MODELs on, for their figures.")
@@ -25,7 +24,7 @@ __all__ = ["command"]
 @click.pass_obj
 def command(
     terminal: Terminal,
-    sources: tuple[Path, ...],
+    sources: tuple[str, ...],
     port: int | None,
     host: str,
     counts: Path | None,
@@ -34,8 +33,8 @@ def command(
     """Show how tokenizers cut text, side by side, and why, on a page in the browser.
 
     Give the folder of a study, for its tokenizers with all their figures; or tokenizers, each a .model, a
-    tokenizer.json or a .tiktoken, the folder of one, or tiktoken:NAME. Ctrl-C ends it. Nothing that is typed leaves
-    this machine, and no other machine can open the page unless --host says so.
+    tokenizer.json or a .tiktoken, the folder of one, or tiktoken:NAME; NAME=TOKENIZER gives it a name. Ctrl-C ends it.
+    Nothing that is typed leaves this machine, and no other machine can open the page unless --host says so.
 
     \b
     Examples:
@@ -59,16 +58,17 @@ def command(
         webbrowser.open(listener.url)
     serve(catalogue, listener, verbose=terminal.verbose)
     terminal.say("the playground has ended")
-    terminal.suggest("encode", "--compare", *map(os.fspath, sources[:2]), "text")
+    terminal.suggest("encode", "--compare", *(catalogue.path(name) for name in catalogue.names[:2]), "text")
 
 
-def _catalogue(sources: tuple[Path, ...], counts: Path | None) -> "Catalogue":
+def _catalogue(sources: tuple[str, ...], counts: Path | None) -> "Catalogue":
     from piecework import Counts
+    from piecework.cli.compare import named_sources
     from piecework.playground.catalogue import Catalogue
     from piecework.results import RUN_FILE, StudyResults
 
     if not sources:
         raise click.UsageError("nothing to show; give the folder of a study, or tokenizers: piecework playground DIR")
-    if len(sources) == 1 and (sources[0] / RUN_FILE).exists():
+    if len(sources) == 1 and (Path(sources[0]) / RUN_FILE).exists():
         return Catalogue.of_study(StudyResults.load(sources[0]))
-    return Catalogue.of_models(sources, counts=Counts.load(counts) if counts is not None else None)
+    return Catalogue.of_models(named_sources(sources), counts=Counts.load(counts) if counts is not None else None)

@@ -231,11 +231,11 @@ class Catalogue:
         return cls(loaders, paths=paths, study=study)
 
     @classmethod
-    def of_models(cls, paths: Sequence[Path], *, counts: UnitSource | None = None) -> Catalogue:
-        """Tokenizers from files, all of them loaded at once, so that a mistake shows before the page does."""
-        named = dict(zip(short_names(paths), paths, strict=True))
-        loaded = {name: load_shown(path, name=name) for name, path in named.items()}
-        return cls({name: _given(shown) for name, shown in loaded.items()}, paths=named, counts=counts)
+    def of_models(cls, sources: Mapping[str, str | os.PathLike[str]], *, counts: UnitSource | None = None) -> Catalogue:
+        """Tokenizers by name, all of them loaded at once, so that a mistake shows before the page does."""
+        loaded = {name: load_shown(source, name=name) for name, source in sources.items()}
+        paths = {name: Path(source) for name, source in sources.items()}
+        return cls({name: _given(shown) for name, shown in loaded.items()}, paths=paths, counts=counts)
 
     @property
     def names(self) -> list[str]:
@@ -279,29 +279,6 @@ class Catalogue:
         if path is None:
             return None
         return read_frequencies(path if path.is_dir() else path.parent)
-
-
-def short_names(paths: Sequence[Path]) -> list[str]:
-    """A name for each tokenizer: as much of the end of its path as tells them apart.
-
-    >>> short_names([Path("out/a/tokenizer.model"), Path("out/b"), Path("c.model"), Path("c.model")])
-    ['a', 'b', 'c', 'c (2)']
-    """
-    parts = []
-    for path in paths:
-        where = path.absolute()
-        where = where.parent if where.name in ("tokenizer.model", "tokenizer.json") else where
-        parts.append([*where.parent.parts[1:], where.name.removesuffix(".model").removesuffix(".json")])
-    names = []
-    for own in parts:
-        others = [other for other in parts if other != own]
-        length = 1
-        while length < len(own) and any(other[-length:] == own[-length:] for other in others):
-            length += 1
-        names.append("/".join(own[-length:]))
-    return [
-        name if names[:i].count(name) == 0 else f"{name} ({names[:i].count(name) + 1})" for i, name in enumerate(names)
-    ]
 
 
 def _given(shown: Shown) -> Callable[[], Shown]:
