@@ -39,7 +39,7 @@ class TokenLane:
         """The tokens of the text."""
         found = shown.encode(text)
         ids = tuple(found.ids.tolist())
-        pieces = tuple(shown.piece(i) for i in ids)
+        pieces = tuple(shown.pieces[i] for i in ids)
         return cls(name, text, ids, pieces, tuple(found.starts.tolist()), tuple(found.ends.tolist()), shown.vocab_size)
 
     @cached_property

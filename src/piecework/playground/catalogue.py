@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -46,11 +46,17 @@ class Shown(Protocol):
     def encode(self, text: str) -> TokenColumns:
         """The tokens of a text with their places."""
 
-    def piece(self, piece_id: int) -> str:
-        """A piece of the vocabulary."""
+    @property
+    def pieces(self) -> Sequence[str]:
+        """The vocabulary in the order of ids."""
 
-    def kind(self, piece_id: int) -> Literal["byte", "unknown", "other"]:
-        """How a token is drawn: a byte in a box, the unknown piece with the text that it stands for."""
+    @property
+    def byte_ids(self) -> frozenset[int]:
+        """The pieces that are bytes of a character, which are drawn in a box."""
+
+    @property
+    def unknown_ids(self) -> frozenset[int]:
+        """The pieces that stand for what is unknown."""
 
     @property
     def rows(self) -> Sequence[tuple[str, float | None, Group]]:
@@ -62,13 +68,13 @@ class ResizedTokenizers:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, int], Tokenizer] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], NativeTokenizer] = OrderedDict()
 
-    def get(self, name: str, tokenizer: Tokenizer, vocab_size: int) -> Tokenizer:
+    def get(self, name: str, tokenizer: Tokenizer, vocab_size: int) -> NativeTokenizer:
         """A tokenizer at a size."""
         with self._lock:
             if (name, vocab_size) not in self._kept:
-                self._kept[name, vocab_size] = tokenizer.resize(vocab_size)
+                self._kept[name, vocab_size] = NativeTokenizer(tokenizer.resize(vocab_size), name=name)
                 while len(self._kept) > KEPT_SIZES:
                     self._kept.popitem(last=False)
             self._kept.move_to_end((name, vocab_size))
@@ -100,19 +106,20 @@ class NativeTokenizer:
         """The tokens of a text with their places."""
         return token_columns(self.tokenizer, text)
 
-    def piece(self, piece_id: int) -> str:
-        """A piece of the vocabulary."""
-        return self.tokenizer.pieces[piece_id].text
+    @cached_property
+    def pieces(self) -> list[str]:
+        """The vocabulary in the order of ids."""
+        return [piece.text for piece in self.tokenizer.pieces]
 
-    def kind(self, piece_id: int) -> Literal["byte", "unknown", "other"]:
-        """How a token is drawn."""
-        match self.tokenizer.pieces[piece_id].type:
-            case "byte":
-                return "byte"
-            case "unknown":
-                return "unknown"
-            case _:
-                return "other"
+    @cached_property
+    def byte_ids(self) -> frozenset[int]:
+        """The byte pieces."""
+        return frozenset(piece.id for piece in self.tokenizer.pieces if piece.type == "byte")
+
+    @cached_property
+    def unknown_ids(self) -> frozenset[int]:
+        """The unknown piece."""
+        return frozenset(piece.id for piece in self.tokenizer.pieces if piece.type == "unknown")
 
     def sized(self) -> SizedTokenizer:
         """The tokenizer with its smaller sizes, or an InputError that says why it has none."""
@@ -139,7 +146,7 @@ class NativeTokenizer:
         if vocab_size is None or vocab_size == self.vocab_size:
             return self
         self.sized()
-        return NativeTokenizer(self.smaller.get(self._name, self.tokenizer, vocab_size), name=self._name)
+        return self.smaller.get(self._name, self.tokenizer, vocab_size)
 
 
 class OutsideShown:
@@ -148,33 +155,25 @@ class OutsideShown:
     def __init__(self, tokenizer: OutsideTokenizer) -> None:
         self._tokenizer = tokenizer
         self.vocab_size = tokenizer.vocab_size
-        self._pieces = tokenizer.pieces()
+        self.pieces = tokenizer.pieces()
+        self.unknown_ids = tokenizer.unknown_ids
+        self.byte_ids = frozenset(number for number, text in enumerate(self.pieces) if BYTES.fullmatch(text))
 
     @property
     def rows(self) -> list[tuple[str, float | None, Group]]:
         """The vocabulary in the order of ids: piece, no score, group."""
-        return [(text, None, self._group(number)) for number, text in enumerate(self._pieces)]
+        return [(text, None, self._group(number)) for number, text in enumerate(self.pieces)]
 
     def encode(self, text: str) -> TokenColumns:
         """The tokens of a text with their places."""
         found = self._tokenizer.encode_batch([text])[0]
         return TokenColumns(*(np.array(column, np.int64) for column in (found.ids, found.starts, found.ends)))
 
-    def piece(self, piece_id: int) -> str:
-        """A piece of the vocabulary."""
-        return self._pieces[piece_id]
-
-    def kind(self, piece_id: int) -> Literal["byte", "unknown", "other"]:
-        """How a token is drawn."""
-        if piece_id in self._tokenizer.unknown_ids:
-            return "unknown"
-        return "byte" if BYTES.fullmatch(self._pieces[piece_id]) else "other"
-
     def _group(self, piece_id: int) -> Group:
-        text = self._pieces[piece_id]
-        if piece_id in self._tokenizer.unknown_ids or SPECIAL.fullmatch(text):
+        text = self.pieces[piece_id]
+        if piece_id in self.unknown_ids or SPECIAL.fullmatch(text):
             return "special"
-        return "byte" if BYTES.fullmatch(text) else group_of(text, "normal")
+        return "byte" if piece_id in self.byte_ids else group_of(text, "normal")
 
 
 def load_shown(source: str | os.PathLike[str], *, name: str) -> Shown:

@@ -48,15 +48,15 @@ def lane(shown: Shown, text: str, places: Utf16Places) -> dict[str, Any]:
     starts, ends = places.of(tokens.starts), places.of(tokens.ends)
     gaps = starts - np.append(0, ends[:-1]) if len(tokens) else starts
     distinct = np.unique(tokens.ids).tolist()
-    kinds = {piece_id: shown.kind(piece_id) for piece_id in distinct}
+    pieces = shown.pieces
     return {
         "vocab_size": shown.vocab_size,
         "ids": tokens.ids,
         "lengths": ends - starts,
         "gaps": gaps if gaps.any() else None,
-        "pieces": {piece_id: shown.piece(piece_id) for piece_id in distinct},
-        "bytes": [piece_id for piece_id, kind in kinds.items() if kind == "byte"],
-        "unknown": [piece_id for piece_id, kind in kinds.items() if kind == "unknown"],
+        "pieces": {piece_id: pieces[piece_id] for piece_id in distinct},
+        "bytes": list(shown.byte_ids.intersection(distinct)),
+        "unknown": list(shown.unknown_ids.intersection(distinct)),
     }
 
 
