@@ -8,6 +8,7 @@ scaled up by their bytes.
 
 import importlib
 import json
+import os
 import shutil
 import sys
 import time
@@ -49,6 +50,7 @@ def benchmark(bench: Bench) -> dict[str, Any]:
         Contender("piecework run", [*piecework, *out, "--force"], package="piecework", threads=THREADS),
         Contender("piecework run, again", [*piecework, *out], package="piecework", threads=THREADS),
     ]
+    load = os.getloadavg()[0]
     ours = interleave(contenders, rounds=bench.rounds)
     names = described.detail["tokenizers"]
     theirs = interleave(
@@ -61,6 +63,7 @@ def benchmark(bench: Bench) -> dict[str, Any]:
     return {
         "text": dict(described.detail),
         "settings": {"sizes": QUICK_SIZES if bench.quick else SIZES, "threads": THREADS, "sample": SAMPLE},
+        "load_before": round(load, 1),
         "contenders": ours,
         "sentencepiece": theirs,
         "ratios": ratios(ours["piecework run"], theirs),
@@ -95,7 +98,8 @@ def study_section(result: dict[str, Any]) -> list[str]:
         f"`piecework run` with {THREADS} threads goes from the files to the report; its figures are of every size and "
         "have intervals. SentencePiece trains the twelve and encodes the evaluation documents with each, as they are "
         "and without punctuation; its encoding was measured on one document in "
-        f"{result['settings']['sample']} and scaled up by bytes, on one thread.",
+        f"{result['settings']['sample']} and scaled up by bytes, on one thread. The machine's load was "
+        f"{result['load_before']} when it began.",
         "",
         "| | CPU s | wall s | peak MB |",
         "| --- | ---: | ---: | ---: |",

@@ -530,7 +530,7 @@ def document(results: dict[str, Result]) -> str:
     texts: list[Result] = []
     for result in results.values():
         described = [size["text"] for size in result["sizes"]] if "sizes" in result else [result["text"]]
-        texts += [text for text in described if text not in texts]
+        texts += [text for text in described if text not in texts and "shares" in text]
     for text in texts:
         shares = ", ".join(f"{kind} {share:.1%}" for kind, share in text["shares"].items())
         lines.append(f"- {_size(text)} of text in {text['documents']:,} documents: {shares}.")
