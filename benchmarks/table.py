@@ -217,51 +217,34 @@ def documents_section(result: Result) -> list[str]:
 def cluster_section(result: Result) -> list[str]:
     engines = result["engines"]
     rows = []
-    for number, row in enumerate(engines["spark, 2"]):
-        local = engines["local, 2"][number]
-        one, two = engines["spark, 1"][number], row
+    for number, local in enumerate(engines["local, 1"]):
         size_mb = local["size_bytes"] / 1e6
-        rows.append(
-            [
-                f"{size_mb:,.0f} MB, {local['sample']}",
-                f"{engines['local, 1'][number]['wall_s']:.1f}",
-                f"{local['wall_s']:.1f}",
-                f"{one['wall_s']:.1f}",
-                f"{two['wall_s']:.1f} ({two['first_s']:.1f})",
-                times(two["wall_s"] / local["wall_s"]),
-                f"{two['shuffled_bytes'] / local['size_bytes']:.3f}",
-                f"{size_mb / two['task_s']:.1f}" if two["task_s"] else DASH,
-            ]
-        )
+        for name, of in engines.items():
+            row = of[number]
+            spark = "shuffled_bytes" in row
+            rows.append(
+                [
+                    f"{size_mb:,.0f} MB, {row['sample']}, {name}",
+                    f"{row['cpu_s']:.1f}",
+                    DASH if not spark else times(row["cpu_s"] / local["cpu_s"]),
+                    f"{row['wall_s']:.1f}" + (f" ({row['first_s']:.1f})" if spark else ""),
+                    f"{size_mb / row['cpu_s']:.1f}",
+                    f"{row['shuffled_bytes'] / row['size_bytes']:.3f}" if spark else DASH,
+                ]
+            )
     equal = all(row["equal"] for name, of in engines.items() if name.startswith("spark") for row in of)
-    verdict = (
-        "All files of Spark equal the local engine's."
-        if equal
-        else "**Files of Spark and of the local engine differ.**"
-    )
-    connect_s = engines["spark, 2"][0]["connect_s"]
+    verdict = "All files of Spark equal the local engine's." if equal else "**Files differ from the local engine's.**"
+    connect_s = max(of[0]["connect_s"] for name, of in engines.items() if name.startswith("spark"))
     return [
         f"## Counting on a Spark cluster, {_size(result['text'])} of text",
         "",
-        "A master and workers of one core each, on the machine that the local engine runs on, so that Spark's own "
-        f"processes and the driver share its cores. Shards of {result['settings']['shard_bytes'] / 1e6:.0f} MB. "
-        "Seconds are those of the second count in an application, with those of the first in parentheses; starting the "
-        f"application took {connect_s:.0f} s more. The rate is that of the counting tasks: Python, reading, "
-        f"counting, and handing rows to Spark. {verdict}",
+        "From JSONL, with 1 and 2 processes on one machine, and with 1 and 2 workers of one core each, a real "
+        "cluster on the same machine, whose cores the driver, its Java and the master share. "
+        f"Shards of {result['settings']['shard_bytes'] / 1e6:.0f} MB. CPU seconds are those of all processes. Of Spark "
+        "the second count in an application is given, with the seconds of the first in parentheses; starting the "
+        f"application took {connect_s:.0f} s more. Others used the machine too, so wall time says little. {verdict}",
         "",
-        *table(
-            [
-                "JSONL, sample",
-                "local, 1 process",
-                "local, 2",
-                "Spark, 1 worker",
-                "Spark, 2 workers",
-                "Spark takes",
-                "bytes shuffled per byte",
-                "MB of text per core and s",
-            ],
-            rows,
-        ),
+        *table(["", "CPU s", "beside one process", "wall s", "MB of text per CPU s", "bytes shuffled per byte"], rows),
     ]
 
 
@@ -274,7 +257,7 @@ def guide_section(result: Result) -> list[str]:
     """What 1.2 TB would take, from the rates that were measured."""
     rows = []
     for row in [max((r for r in result["engines"]["spark, 2"] if r["sample"] == name), key=_bytes) for name in SAMPLES]:
-        rate = row["size_bytes"] / row["task_s"]
+        rate = row["size_bytes"] / row["cpu_s"]
         core_hours = CORPUS_BYTES / rate / 3600
         share = row["shuffled_bytes"] / row["size_bytes"]
         rows.append(
@@ -291,9 +274,9 @@ def guide_section(result: Result) -> list[str]:
     header = ["1.2 TB of JSONL text", "per core", "core hours", "16 cores", "64 cores", "256 cores"]
     return [
         *table([*header, "which read", "shuffled at most", f"at {DOLLARS_PER_CORE_HOUR} $ a core hour"], rows),
-        "Rates of the largest input of `benchmarks/results/cluster.json`, two workers of one core: "
-        f"{_machine(result)} The machine was shared, so that a core of one's own does more. What is shuffled falls "
-        "with the size of shards, which are larger for a corpus of terabytes.",
+        "Rates of the largest input of `benchmarks/results/cluster.json`, two workers, in bytes of text per "
+        f"CPU second of all processes, Spark's own included: {_machine(result)} What is shuffled falls with the "
+        "size of shards, which for a corpus of terabytes are larger.",
     ]
 
 

@@ -132,7 +132,15 @@ def _start(name: str, arguments: list[str], log: Path, *, work: Path) -> "subpro
             stderr=file,
             env=environment,
             start_new_session=True,
+            preexec_fn=_end_with_parent,
         )
+
+
+def _end_with_parent() -> None:
+    """Let no part of a cluster outlive tests that are killed."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _wait(condition: Callable[[], bool], log: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from cli.command import COMMAND, environment
 from cluster.spark import descendants, java
 from counting.corpora import made_up_corpus, write_corpus
+from faults.runs import is_running, wait_until
 from piecework.counting.spark_cluster import Cluster, connect, explain
 from piecework.errors import InputError
 
@@ -112,9 +113,11 @@ def test_ctrl_c(folder: Path) -> None:
             assert process.poll() is None
             time.sleep(0.05)
         time.sleep(2)
+        started = descendants(process.pid)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
+    wait_until(lambda: not any(is_running(pid) for pid in started), seconds=20)
     assert stderr.strip().endswith("error: interrupted")
     assert "Traceback" not in stderr
     assert not list((folder / "interrupted").rglob("*.*"))

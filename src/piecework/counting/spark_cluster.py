@@ -14,6 +14,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -174,13 +175,10 @@ def _start(cluster: Cluster, conf: Any, log: IO[bytes]) -> Any:
     import pyspark
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
-    from pyspark.java_gateway import launch_gateway
 
     in_time = True
     try:
-        gateway: Any = pyspark.SparkContext._gateway or launch_gateway(  # type: ignore[no-untyped-call]
-            conf=conf, popen_kwargs={"stdout": log, "stderr": log, "stdin": subprocess.PIPE}
-        )
+        gateway: Any = pyspark.SparkContext._gateway or _launch_java(conf, log)
 
         def give_up() -> None:
             nonlocal in_time
@@ -207,6 +205,25 @@ def _start(cluster: Cluster, conf: Any, log: IO[bytes]) -> Any:
                 f"({pyspark.__version__})"
             ) from error
         raise InputError(f"Spark does not start: {explain(text) or _last_words(log) or text}") from error
+
+
+def _launch_java(conf: Any, log: IO[bytes]) -> Any:
+    """Start Java, in a thread of its own: interrupted half-way, it would be left running with nobody to end it."""
+    from pyspark.java_gateway import launch_gateway
+
+    with ThreadPoolExecutor(1) as thread:
+        started = thread.submit(
+            launch_gateway,
+            conf=conf,
+            popen_kwargs={"stdout": log, "stderr": log, "stdin": subprocess.PIPE},
+        )
+        try:
+            return started.result()
+        except KeyboardInterrupt:
+            gateway: Any = started.result()
+            gateway.proc.kill()
+            gateway.proc.wait()
+            raise
 
 
 def _forget_java() -> None:
