@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from piecework.counting.merge import KEYS, column_types, write_subsets, write_table
 from piecework.counting.output import remove_unfinished
@@ -77,11 +77,12 @@ class SparkRun:
 
         size_bytes = self.plan.size_bytes
         self.progress("counting", 0, size_bytes)
-        with _watched(session, self._show_counting, self.warn):
+        with _Watch(session, self._show_counting, self.warn) as watch:
             rows = self._rows(session).toLocalIterator(prefetchPartitions=True)
             batches = (pa.ipc.open_stream(pa.py_buffer(row[0])).read_all() for row in rows)
             parts = (part for batch in batches for part in _by_table(batch))
             results, rest = self._results(parts)
+            watch.stop_showing()
             self.progress("counting", size_bytes, size_bytes)
             statistics = sum_by_subset(self.plan, results)
             skipped = sum_skipped(self.plan, results)
@@ -129,7 +130,7 @@ class SparkRun:
         # Shuffled first, and then added up: within a shard the core has added up already, and doing it again would
         # hold all of a task's rows in Java's memory.
         return (
-            session.range(0, len(shards), 1, len(shards))
+            session.range(0, len(shards), 1, max(1, len(shards)))
             .mapInArrow(lambda batches: task(batches), spark_worker.COLUMNS)
             .repartition(*keys)
             .groupBy(*keys)
@@ -218,7 +219,7 @@ def _absolute(shard: Shard) -> Shard:
     return replace(shard, slices=slices)
 
 
-class _watched:  # noqa: N801
+class _Watch:
     """Tells, while Spark is at work, how many tasks of the first stage are done, and what goes wrong."""
 
     def __init__(self, session: SparkSession, show: Callable[[int, int], None], warn: Callable[[str], None]) -> None:
@@ -226,12 +227,20 @@ class _watched:  # noqa: N801
         self._show = show
         self._warn = warn
         self._done = threading.Event()
+        self._showing = threading.Lock()
+        self._shown = False
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._group = f"piecework-{id(self)}"
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         self._context.setJobGroup(self._group, "piecework count", interruptOnCancel=True)
         self._thread.start()
+        return self
+
+    def stop_showing(self) -> None:
+        """Leave it to the main thread to tell how far it is; what goes wrong is still told."""
+        with self._showing:
+            self._shown = True
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
@@ -240,7 +249,6 @@ class _watched:  # noqa: N801
     def _watch(self) -> None:
         failed = 0
         waited_s = 0.0
-        counted = False
         while not self._done.wait(POLL_S):
             try:
                 stage = self._first_stage()
@@ -251,9 +259,10 @@ class _watched:  # noqa: N801
             if stage.numFailedTasks > failed:
                 failed = stage.numFailedTasks
                 self._warn(f"{failed:,} task{'s' if failed > 1 else ''} failed so far; Spark tries each again")
-            if counted:
-                continue
-            self._show(stage.numCompletedTasks, stage.numTasks)
+            with self._showing:
+                if self._shown:
+                    continue
+                self._show(stage.numCompletedTasks, stage.numTasks)
             counted = stage.numCompletedTasks == stage.numTasks
             waited_s = 0.0 if stage.numActiveTasks or counted else waited_s + POLL_S
             if waited_s >= WAITING_S:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["COLUMNS", "RESULT", "CountTask", "pack"]
+__all__ = ["COLUMNS", "KEYS", "RESULT", "CountTask", "pack"]
 
 COLUMNS = "table tinyint, subset int, bucket smallint, opens boolean, text binary, count bigint"
 KEYS = ("table", "subset", "bucket", "opens", "text")
