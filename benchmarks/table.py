@@ -242,7 +242,8 @@ def cluster_section(result: Result) -> list[str]:
         "cluster on the same machine, whose cores the driver, its Java and the master share. "
         f"Shards of {result['settings']['shard_bytes'] / 1e6:.0f} MB. CPU seconds are those of all processes. Of Spark "
         "the second count in an application is given, with the seconds of the first in parentheses; starting the "
-        f"application took {connect_s:.0f} s more. Others used the machine too, so wall time says little. {verdict}",
+        f"application took {connect_s:.0f} s more. Others used the machine too, so wall time says little; each was "
+        f"run once. {verdict}",
         "",
         *table(["", "CPU s", "beside one process", "wall s", "MB of text per CPU s", "bytes shuffled per byte"], rows),
     ]
@@ -274,9 +275,10 @@ def guide_section(result: Result) -> list[str]:
     header = ["1.2 TB of JSONL text", "per core", "core hours", "16 cores", "64 cores", "256 cores"]
     return [
         *table([*header, "which read", "shuffled at most", f"at {DOLLARS_PER_CORE_HOUR} $ a core hour"], rows),
-        "Rates of the largest input of `benchmarks/results/cluster.json`, two workers, in bytes of text per "
-        f"CPU second of all processes, Spark's own included: {_machine(result)} What is shuffled falls with the "
-        "size of shards, which for a corpus of terabytes are larger.",
+        "From one run over 100 MB on two workers, in bytes of text per CPU second of all processes, Spark's own "
+        f"included (`benchmarks/results/cluster.json`; {_machine(result).split(';')[0]}). What starting costs, and "
+        "Java's compiling, weighs more on so little text than on a corpus. What is shuffled falls with the size of "
+        "shards, which are larger for a corpus of terabytes.",
     ]
 
 
