@@ -112,10 +112,11 @@ def study_section(result: dict[str, Any]) -> list[str]:
         shown = " | ".join(f"{value:,.1f}" for value in cells)
         lines.append(f"| {name} | {shown} | {row['peak_memory_mb']['median']:,.0f} |")
     if ratio:
-        peak = max(row["peak_memory_mb"]["median"] for row in result["sentencepiece"].values())
-        for part in ("training", "encoding"):
+        peaks = {name: row["peak_memory_mb"]["median"] for name, row in result["sentencepiece"].items()}
+        training_peak = max(peak for name, peak in peaks.items() if name != "encode")
+        for part, peak in (("training", training_peak), ("encoding", peaks["encode"])):
             cells = " | ".join(f"{ratio[f'sentencepiece_{part}_{measure}']:,.0f}" for measure in ("cpu_s", "wall_s"))
-            lines.append(f"| SentencePiece, {part} | {cells} | {peak if part == 'training' else 0:,.0f} |")
+            lines.append(f"| SentencePiece, {part} | {cells} | {peak:,.0f} |")
         lines += [
             "",
             f"SentencePiece needs {ratio['ratio_cpu_s']:,.0f} times the CPU and {ratio['ratio_wall_s']:,.0f} times the "
