@@ -89,6 +89,7 @@ def test_the_study(folder: Path) -> None:
     page = results.report.read_text(encoding="utf-8")
     assert "A demonstration on a small corpus" in page
     card = (folder / "tokenizers" / "sv" / "README.md").read_text(encoding="utf-8")
+    assert card.startswith('---\nlanguage: ["sv"]\n')
     assert "# demo: sv" in card
     assert "A BPE tokenizer of 8,192 pieces for Swedish" in card
     assert "| genealogy_sv | 1 |" in card

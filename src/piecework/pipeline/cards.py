@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def model_card(name: str, study: Study, tables: Mapping[str, Table]) -> str:
     }
     lines = [
         "---",
-        f"language: [{', '.join(language for language in languages if language != CODE)}]",
+        # As JSON, which is YAML as well: bare, the code of Norwegian would be the word for false.
+        f"language: {json.dumps([language for language in languages if language != CODE])}",
         "tags: [tokenizer, bpe, sentencepiece]",
         "---",
         "",
@@ -76,12 +78,12 @@ def _what(name: str, study: Study, vocab_size: int, languages: Sequence[str]) ->
 
 def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
     sampling = study.sampling
-    acts = "more or fewer documents" if sampling.weighting == "documents" else "word counts, multiplied"
+    acts = "take more or fewer documents" if sampling.weighting == "documents" else "multiply word counts"
     if study.description:
         yield study.description
         yield ""
     yield (
-        f"A sample of {format_percent(sampling.train)} of the documents with seed {study.seed}. A weight acts on "
+        f"A sample of {format_percent(sampling.train)} of the documents with seed {study.seed}; weights "
         f"{acts}. Documents are placed by a hash of their text; none of them is among those that the figures are of."
     )
     yield ""
@@ -172,4 +174,4 @@ def _cell(text: object) -> str:
 
 def _code(text: object) -> str:
     """Text as code in a cell of a table."""
-    return f"`` {text} ``".replace("|", "\\|") if text != "" else ""
+    return f"`{text}`".replace("|", "\\|") if text != "" else ""
