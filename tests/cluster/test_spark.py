@@ -23,7 +23,8 @@ from piecework.storage import RemotePath, upload
 from piecework.study import Study
 
 ALL = os.environ.get("PIECEWORK_PARITY") == "all"
-PART = ("law_is.jsonl.zst", "books_sv.jsonl.zst", "manual_da.jsonl.zst")
+LARGEST = "law_no.jsonl.zst"
+PART = ("law_is.jsonl.zst", LARGEST, "manual_da.jsonl.zst")
 FILES = ("counts.json", "train.parquet", "eval.parquet", "eval_plain.parquet", "subsets.parquet")
 
 
@@ -105,7 +106,7 @@ def study(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     except pytest.skip.Exception:
         texts = tmp_path_factory.mktemp("made-up")
         for seed, name in enumerate(PART):
-            write(texts / name, made_up_documents(20_000, seed=seed))
+            write(texts / name, made_up_documents(50_000 if name == LARGEST else 2_000, seed=seed))
     names = [path.name for path in sorted(texts.glob("*.jsonl.zst"))]
     for name in names if ALL else PART:
         (folder / name).symlink_to(texts / name)
@@ -157,7 +158,7 @@ def test_a_task_that_fails_twice(
     study: Study, expected: dict[str, bytes], cluster: Cluster, spark_cluster: SparkCluster, tmp_path: Path
 ) -> None:
     """The Python process of a task is killed as the system kills what takes too much memory."""
-    saboteur = Saboteur(spark_cluster, "books_sv.jsonl.zst", kill, times=2)
+    saboteur = Saboteur(spark_cluster, LARGEST, kill, times=2)
     _, told = on_cluster(study, tmp_path, cluster)
     assert len(saboteur.acted) == 2
     assert results(tmp_path) == expected
@@ -216,7 +217,7 @@ def test_a_worker_that_is_killed(
     study: Study, expected: dict[str, bytes], cluster: Cluster, spark_cluster: SparkCluster, tmp_path: Path
 ) -> None:
     """SIGKILL to a worker, its executor and its task in the middle of a file; the last test, as one worker is left."""
-    saboteur = Saboteur(spark_cluster, "books_sv.jsonl.zst", spark_cluster.kill_worker)
+    saboteur = Saboteur(spark_cluster, LARGEST, spark_cluster.kill_worker)
     _, told = on_cluster(study, tmp_path, cluster)
     assert len(saboteur.acted) == 1
     assert sum(worker.poll() is None for worker in spark_cluster.workers) == 1
