@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import Bench, from_command_line, save
+from benchmarks.measure import Bench, from_command_line, save, spread
 from benchmarks.text import REPOSITORY
 
 SIZES = (64_000, 32_000, 16_000, 8_000)
 LENGTHS = {1_000: 400, 100_000: 40}
-RATE, SECONDS, CONNECTIONS = 200, 30, 8
+RATE, SECONDS, CONNECTIONS = 200, 20, 8
 OVERSIZED_BYTES = 10_000_000
 
 
@@ -32,19 +32,29 @@ def benchmark(bench: Bench) -> dict[str, Any]:
     prepare = [sys.executable, "-m", "benchmarks.playground", "prepare", str(bench.text_file), str(folder)]
     subprocess.run([*prepare, *map(str, sizes)], check=True, cwd=REPOSITORY)
     texts = {length: cut(bench.text_file, length, count) for length, count in LENGTHS.items()}
-    with started(folder, sizes) as server:
-        names = [str(size) for size in sizes]
-        trips = {str(length): server.round_trips(names, texts[length]) for length in LENGTHS}
-        cuts = server.cuts(names[0], texts[100_000])
-        refused = server.refusal(names)
-        load = server.load(names, texts[1_000], seconds=5 if bench.quick else SECONDS)
+    rounds = []
+    others = []  # what else the machine was doing before each round
+    names = [str(size) for size in sizes]
+    for _ in range(bench.rounds):
+        others.append(round(os.getloadavg()[0], 1))
+        with started(folder, sizes) as server:
+            measured = {str(length): server.round_trips(names, texts[length]) for length in LENGTHS}
+            measured["cuts"] = server.cuts(names[0], texts[100_000])
+            measured["oversized"] = server.refusal(names)
+            measured["load"] = server.load(names, texts[1_000], seconds=5 if bench.quick else SECONDS)
+        rounds.append(measured)
     return {
         "text": bench.describe_text(),
-        "settings": {"sizes": sizes, "rate": RATE, "connections": CONNECTIONS, "cores": 1},
-        "round_trips": trips,
-        "cuts": cuts,
-        "load": load,
-        "oversized": refused,
+        "settings": {"sizes": sizes, "rate": RATE, "connections": CONNECTIONS, "cores": 1, "load_averages": others},
+        "measured": {kind: _spreads([each[kind] for each in rounds]) for kind in rounds[0]},
+    }
+
+
+def _spreads(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Every round's figures, none left out; what is no figure is of the first."""
+    return {
+        name: spread([float(run[name]) for run in runs]) if isinstance(value, int | float) else value
+        for name, value in runs[0].items()
     }
 
 

@@ -355,29 +355,30 @@ def runtimes_section(result: Result) -> list[str]:
 
 def playground_section(result: Result) -> list[str]:
     def milliseconds(row: Result) -> list[str]:
-        return [f"{row[name]:,.1f}" for name in ("median_ms", "p95_ms", "p99_ms", "worst_ms")]
+        return [figure(row[name]) for name in ("median_ms", "p95_ms", "p99_ms", "worst_ms")]
 
-    sizes = ", ".join(f"{size:,}" for size in result["settings"]["sizes"])
-    load, oversized = result["load"], result["oversized"]
+    settings, measured = result["settings"], result["measured"]
+    load, oversized = measured["load"], measured["oversized"]
+    sizes = ", ".join(f"{size:,}" for size in settings["sizes"])
+    rate = f"{settings['rate']} requests a second"
+    averages = ", ".join(f"{average:.1f}" for average in settings["load_averages"])
     rows = [
-        [f"{int(length):,} characters in four lanes", *milliseconds(row)]
-        for length, row in result["round_trips"].items()
+        ["1,000 characters in four lanes", *milliseconds(measured["1000"])],
+        ["100,000 characters in four lanes", *milliseconds(measured["100000"])],
+        ["100,000 characters, every vocabulary size", *milliseconds(measured["cuts"])],
+        [f"1,000 characters in four lanes, {rate}", *milliseconds(load)],
     ]
-    rows.append(["100,000 characters, every vocabulary size", *milliseconds(result["cuts"])])
-    rate = f"{result['settings']['rate']} requests a second"
-    rows.append([f"1,000 characters in four lanes, {rate}", *milliseconds(load)])
     return [
         "## The playground",
         "",
-        f"The server has one core, and four lanes of {sizes} pieces. Round trips over HTTP, in ms:",
+        f"The server has one core, and four lanes of {sizes} pieces. The machine was shared with other work: its load "
+        f"average before each round was {averages}. Round trips over HTTP, in ms:",
         "",
         *table(["", "median", "95 %", "99 %", "worst"], rows),
-        f"At {rate}: {load['requests']:,} requests, {load['failed']} failed, "
-        f"{load['per_s']:,.0f} answered a second on {load['cpu_share']:.0%} of the core; memory from "
-        f"{load['memory_before_mb']:,.0f} to {load['memory_after_mb']:,.0f} MB, at most "
-        f"{load['memory_peak_mb']:,.0f} MB. "
-        f"A text of 10 MB is refused in {oversized['ms']:,.0f} ms (status {oversized['status']}: "
-        f"“{oversized['message']}”).",
+        f"At {rate}: {sum(load['requests']['values']):,.0f} requests, {sum(load['failed']['values']):.0f} failed, "
+        f"{figure(load['per_s'])} answered a second on {figure(load['cpu_share'], digits=2)} of the core; memory from "
+        f"{figure(load['memory_before_mb'], digits=0)} to {figure(load['memory_after_mb'], digits=0)} MB. "
+        f"A text of 10 MB is refused in {figure(oversized['ms'], digits=0)} ms: “{oversized['message']}”.",
         "",
     ]
 
