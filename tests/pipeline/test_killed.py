@@ -9,7 +9,7 @@ from pathlib import Path
 from cli.command import COMMAND, environment
 from pipeline.studies import contents, write_study
 
-KILLS = 8
+KILLS = 6
 
 
 def start(study: Path, out: Path) -> "subprocess.Popen[str]":
