@@ -40,8 +40,9 @@ $(VENV)/.benched: $(VENV)/.installed
 demo: $(VENV)/.demo
 	$(BIN)/python -m piecework run --demo --out out/demo
 
+# Files in their own order: by the number of their tests the slowest would come last, on one core.
 test: $(VENV)/.tested core-test chromium java
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # The browser in which pages are tested. Without it those tests are skipped, or fail where CI is set.
 chromium:

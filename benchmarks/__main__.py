@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.measure import RESULTS
 from benchmarks.text import DEFAULT_WORK, REPOSITORY, SIZES_MB
 
-STEPS = ("train", "growth", "count", "documents", "cluster", "encode", "runtimes", "study", "playground")
+STEPS = ("train", "growth", "count", "documents", "cluster", "encode", "evaluation", "runtimes", "study", "playground")
 
 
 def main() -> None:

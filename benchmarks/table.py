@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evaluation import evaluation_section
 from benchmarks.measure import RESULTS
 from benchmarks.study import study_section
 
@@ -497,6 +498,7 @@ SECTIONS: dict[str, Callable[[Result], list[str]]] = {
     "documents": documents_section,
     "cluster": cluster_section,
     "encode": encode_section,
+    "evaluation": evaluation_section,
     "runtimes": runtimes_section,
     "playground": playground_section,
     "study": study_section,

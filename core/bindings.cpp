@@ -392,6 +392,7 @@ nb::list encode_spans(const Encoder& encoder, nb::handle text) {
 }  // namespace
 
 NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);  // a tokenizer that lives until the process ends is no mistake
   m.doc() = "The native core of Piecework: counting, training, encoding. Use the piecework package instead.";
 
   nb::exception<ModelError>(m, "CoreModelError", PyExc_ValueError);

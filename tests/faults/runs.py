@@ -31,14 +31,15 @@ def start(study: Path, out: Path, **options: object) -> "subprocess.Popen[bytes]
 
 
 def children(pid: int) -> list[int]:
-    """The processes that this one has started and that still run."""
+    """The processes that this one has started to count, and that still run; other tests may have started others."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            counts = b"piecework.counting.processes" in path.with_name("cmdline").read_bytes()
         except OSError:
             continue
-        if int(parent) == pid and state != "Z":
+        if int(parent) == pid and state != "Z" and counts:
             found.append(int(path.parent.name))
     return found
 
