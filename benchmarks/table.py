@@ -445,6 +445,12 @@ def losses(results: dict[str, Result]) -> list[str]:
                         f"- encoding ({part['layout']} documents, whitespace runs {part['whitespace_runs']}, "
                         f"{label} caches): {name} is {times(speed)} as fast"
                     )
+    if study := results.get("study"):
+        ours = study["contenders"]["piecework run"]["peak_memory_mb"]["median"]
+        theirs = max(row["peak_memory_mb"]["median"] for row in study["sentencepiece"].values())
+        compared += 1
+        if (share := theirs / ours) < 1:
+            found.append(f"- a whole study: SentencePiece needs {share:.0%} of piecework's memory")
     if not compared:
         return ["Nothing was compared."]
     return [f"In {len(found)} of {compared} comparisons.", "", *found]
