@@ -18,13 +18,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.documents import prepare
+from benchmarks.documents import SAMPLES, prepare
+from benchmarks.markdown import DASH, Result, machine, size_of, table, times
 from benchmarks.measure import Bench, Contender, from_command_line, run, save
 
 SIZES_MB = (10,)
 WORKERS = (1, 2)
 SHARD_BYTES = 16_000_000
-SAMPLES = {"all": ("100%", "0%"), "paper": ("1%", "0.2%")}
 
 
 def benchmark(bench: Bench) -> dict[str, Any]:
@@ -177,6 +177,79 @@ def _size(out: Path) -> int:
 
 
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {"local": count_local, "spark": count_spark}
+
+
+def cluster_section(result: Result) -> list[str]:
+    """Markdown for RESULTS.md."""
+    engines = result["engines"]
+    rows = []
+    for number, local in enumerate(engines["local, 1"]):
+        size_mb = local["size_bytes"] / 1e6
+        for name, of in engines.items():
+            row = of[number]
+            spark = "shuffled_bytes" in row
+            rows.append(
+                [
+                    f"{size_mb:,.0f} MB, {row['sample']}, {name}",
+                    f"{row['cpu_s']:.1f}",
+                    DASH if not spark else times(row["cpu_s"] / local["cpu_s"]),
+                    f"{row['wall_s']:.1f}" + (f" ({row['first_s']:.1f})" if spark else ""),
+                    f"{size_mb / row['cpu_s']:.1f}",
+                    f"{row['shuffled_bytes'] / row['size_bytes']:.3f}" if spark else DASH,
+                ]
+            )
+    equal = all(row["equal"] for name, of in engines.items() if name.startswith("spark") for row in of)
+    verdict = "All files of Spark equal the local engine's." if equal else "**Files differ from the local engine's.**"
+    connect_s = max(of[0]["connect_s"] for name, of in engines.items() if name.startswith("spark"))
+    return [
+        f"## Counting on a Spark cluster, {size_of(result['text'])} of text",
+        "",
+        "From JSONL, with 1 and 2 processes on one machine, and with 1 and 2 workers of one core each, a real "
+        "cluster on the same machine, whose cores the driver, its Java and the master share. "
+        f"Shards of {result['settings']['shard_bytes'] / 1e6:.0f} MB. CPU seconds are those of all processes. Of Spark "
+        "the second count in an application is given, with the seconds of the first in parentheses; starting the "
+        f"application took {connect_s:.0f} s more. Each was run once, so wall time says little. {verdict}",
+        "",
+        *table(["", "CPU s", "beside one process", "wall s", "MB of text per CPU s", "bytes shuffled per byte"], rows),
+    ]
+
+
+# A machine of 16 cores with 64 GB at a large provider, on demand, is some 0.8 US dollars an hour.
+DOLLARS_PER_CORE_HOUR = 0.05
+CORPUS_BYTES = 1.2e12
+
+
+def guide_section(result: Result) -> list[str]:
+    """What 1.2 TB would take, from the rates that were measured."""
+    rows = []
+    for row in [max((r for r in result["engines"]["spark, 2"] if r["sample"] == name), key=_bytes) for name in SAMPLES]:
+        rate = row["size_bytes"] / row["cpu_s"]
+        core_hours = CORPUS_BYTES / rate / 3600
+        share = row["shuffled_bytes"] / row["size_bytes"]
+        rows.append(
+            [
+                {"all": "every document counted", "paper": "1 % and 0.2 % sampled, as in the paper"}[row["sample"]],
+                f"{rate / 1e6:.0f} MB/s",
+                f"{core_hours:,.0f}",
+                *(f"{core_hours / cores:.1f} h" for cores in (16, 64, 256)),
+                f"{256 * rate / 1e9:.1f} GB/s",
+                f"{share * CORPUS_BYTES / 1e9:,.0f} GB",
+                f"{core_hours * DOLLARS_PER_CORE_HOUR:,.0f} $",
+            ]
+        )
+    header = ["1.2 TB of JSONL text", "per core", "core hours", "16 cores", "64 cores", "256 cores"]
+    return [
+        *table([*header, "which read", "shuffled at most", f"at {DOLLARS_PER_CORE_HOUR} $ a core hour"], rows),
+        "From one run over 100 MB on two workers, in bytes of text per CPU second of all processes, Spark's own "
+        f"included (`benchmarks/results/cluster.json`; {machine(result).split(';')[0]}). What starting costs, and "
+        "Java's compiling, weighs more on so little text than on a corpus. What is shuffled falls with the size of "
+        "shards, which are larger for a corpus of terabytes.",
+    ]
+
+
+def _bytes(row: Result) -> int:
+    return int(row["size_bytes"])
+
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["run"]:

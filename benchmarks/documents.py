@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.markdown import DASH, OURS, Result, figure, size_of, speed_ratio, table
 from benchmarks.measure import Bench, Contender, from_command_line, interleave, run, save
 from benchmarks.text import load_text, read_documents, text_path
 
@@ -367,6 +368,74 @@ JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "compare": compare_tables,
     "share": share_of_reading,
 }
+
+
+def documents_section(result: Result) -> list[str]:
+    """Markdown for RESULTS.md."""
+    contenders, settings = result["contenders"], result["settings"]
+    rows = []
+    for name, row in contenders.items():
+        if row["state"] != "ok":
+            rows.append([name, row["state"], *[DASH] * 4])
+            continue
+        # The peer of the same format; it counts everything, and so is compared with piecework where it does too.
+        ours = contenders.get(f"piecework, {name.rsplit(', ', 1)[-1]}, all") or contenders["piecework, JSONL, all"]
+        rows.append(
+            [
+                name,
+                figure(row["mb_per_cpu_s"]),
+                figure(row["wall_s"]),
+                figure(row["tree_memory_mb"], digits=0),
+                DASH if name.startswith(OURS) else speed_ratio(row, ours, "mb_per_cpu_s"),
+                str(row["rounds"]),
+            ]
+        )
+    checks = result["same_tables"]
+    same = [name for name, check in checks.items() if check.get("equal")]
+    verdict = f"The peer's counts equal piecework's from {', '.join(same)}." if same else "No counts were equal."
+    different = [name for name in checks if name not in same]
+    if different:
+        verdict += f" **From {', '.join(different)} they differ, or were not compared.**"
+    reading = [
+        [
+            name,
+            f"{row['reading_cpu_s']:.2f}",
+            f"{row['placing_cpu_s'] - row['reading_cpu_s']:.2f}",
+            f"{row['counting_cpu_s'] - row['placing_cpu_s']:.2f}",
+            f"{row['share']:.0%}",
+        ]
+        for name, row in result["reading"].items()
+        if row
+    ]
+    grown = [
+        [
+            f"{size['size_mb']:,} MB, {name}",
+            figure(row["mb_per_cpu_s"]),
+            figure(row["wall_s"]),
+            figure(row["tree_memory_mb"], digits=0),
+        ]
+        for size in result["growth"]
+        for name, row in size["contenders"].items()
+        if row["state"] == "ok"
+    ]
+    return [
+        f"## Documents to counts, {size_of(result['text'])} of text",
+        "",
+        f"{settings['files']} files, {settings['processes']} processes, from the command to the sorted tables on "
+        "disk: starting processes, reading, sampling, counting, merging. `all` counts every document for training, "
+        "`paper` samples 1 % for training and 0.2 % for evaluation. The peer reads with pyarrow and counts with "
+        "`collections.Counter` in a pool of as many processes, all of it and without sampling; SentencePiece is "
+        f"stopped when it has its words. Memory is that of all processes together. {verdict}",
+        "",
+        *table(["", "MB of text per CPU s", "wall s", "peak MB", "piecework is faster", "runs"], rows),
+        "Where the time of one process goes, in CPU seconds:",
+        "",
+        *table(["", "reading", "placing", "counting and writing", "share of reading"], reading),
+        "While the input grows, from JSONL.zst, everything counted, without and with a limit on memory:",
+        "",
+        *table(["", "MB of text per CPU s", "wall s", "peak MB"], grown),
+    ]
+
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["run"]:

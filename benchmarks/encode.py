@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.markdown import DASH, OURS, Result, figure, speed_ratio, table, versioned
 from benchmarks.measure import Bench, Contender, contender_command, from_command_line, interleave, run, save
 from benchmarks.train import piecework_trainer
 
@@ -93,6 +94,52 @@ def differing(path: Path, reference: Path) -> int | None:
     one, other = path.read_bytes(), reference.read_bytes()
     starts = range(0, max(len(one), len(other)), DIGEST_BYTES)
     return sum(one[start : start + DIGEST_BYTES] != other[start : start + DIGEST_BYTES] for start in starts)
+
+
+def encode_section(result: Result) -> list[str]:
+    """Markdown for RESULTS.md."""
+    lines = [
+        "## Encoding on one thread",
+        "",
+        "MB of text per CPU second: the first pass over the documents, with cold caches, and a second pass "
+        "over the same documents, with a model that piecework trained on the same text. Ratios are "
+        "piecework's speed divided by the peer's: more than 1, piecework is faster.",
+        "",
+    ]
+    for part in result["tables"]:
+        ours = part["contenders"].get(OURS)
+        rows = []
+        size_mb = 0.0
+        documents = 0
+        for name, row in part["contenders"].items():
+            if row["state"] != "ok":
+                rows.append([versioned(result, name), row["state"], *[DASH] * 5])
+                continue
+            size_mb, documents = row["size_bytes"] / 1e6, row["documents"]
+            differ = part["documents_that_differ"][name]
+            rows.append(
+                [
+                    versioned(result, name),
+                    figure(row["first_mb_per_cpu_s"]),
+                    figure(row["second_mb_per_cpu_s"]),
+                    speed_ratio(row, ours, "first_mb_per_cpu_s"),
+                    speed_ratio(row, ours, "second_mb_per_cpu_s"),
+                    DASH if differ is None else f"{differ:,}",
+                    figure(row["peak_memory_mb"], digits=0),
+                ]
+            )
+        runs = "no whitespace runs" if part["whitespace_runs"] == "none" else f"runs {part['whitespace_runs']}"
+        layout = "whole documents" if part["layout"] == "whole" else f"documents of about {part['layout']}"
+        lines += [
+            f"{size_mb:,.0f} MB in {documents:,} {layout}; a model with {runs}; ids compared with "
+            f"{part['ids_compared_with']}'s:",
+            "",
+            *table(
+                ["", "first", "second", "ratio, first", "ratio, second", "documents that differ", "peak MB"],
+                rows,
+            ),
+        ]
+    return lines
 
 
 if __name__ == "__main__":

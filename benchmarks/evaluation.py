@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from benchmarks.markdown import figure, table, times
 from benchmarks.measure import Bench, Contender, from_command_line, interleave, run, save
 from benchmarks.text import REPOSITORY, Admission, _corpus, _standard_library
 
@@ -113,27 +114,30 @@ def evaluation_section(result: dict[str, Any]) -> list[str]:
         f"{result['settings']['sample']}, scaled up by bytes. "
         + ("The figures are equal." if result["same_figures"].get("equal") else "**The figures differ.**"),
         "",
-        "| | CPU s |",
-        "| --- | ---: |",
     ]
-    for name, row in rows.items():
-        if row["state"] != "ok":
-            lines.append(f"| {name} | {row['state']} |")
-            continue
-        cpu = row.get("scaled_cpu_s", row["cpu_s"])["median"]
-        lines.append(f"| {name} | {cpu:,.1f} |")
-    lines += ["", *(f"- {label}: {ratio:,.0f}×" for label, ratio in result["ratios"].items()), ""]
-    lines += ["With more text there is less that is new, so the ratio grows with it:", ""]
-    lines += [
-        "| text | units | evaluating, CPU s | SentencePiece, CPU s | ratio |",
-        "| --- | ---: | ---: | ---: | ---: |",
+    costs = [
+        [name, figure(row.get("scaled_cpu_s", row["cpu_s"])) if row["state"] == "ok" else row["state"]]
+        for name, row in rows.items()
     ]
-    for row in result["growth"]:
-        lines.append(
-            f"| {row['bytes'] / 1e6:,.0f} MB | {row['units']:,} | {row['evaluate_cpu_s']:,.1f} | "
-            f"{row['sentencepiece_cpu_s']:,.0f} | {row['ratio']:,.0f}× |"
-        )
-    return [*lines, ""]
+    grown = [
+        [
+            f"{row['bytes'] / 1e6:,.0f} MB",
+            f"{row['units']:,}",
+            f"{row['evaluate_cpu_s']:,.1f}",
+            f"{row['sentencepiece_cpu_s']:,.0f}",
+            times(row["ratio"]),
+        ]
+        for row in result["growth"]
+    ]
+    return [
+        *lines,
+        *table(["", "CPU s"], costs),
+        *(f"- {label}: {times(ratio)}" for label, ratio in result["ratios"].items()),
+        "",
+        "The same with more and less text:",
+        "",
+        *table(["text", "units", "evaluating, CPU s", "SentencePiece, CPU s", "ratio"], grown),
+    ]
 
 
 def _contender(

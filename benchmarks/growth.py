@@ -5,6 +5,7 @@ import shutil
 from itertools import pairwise
 from typing import Any
 
+from benchmarks.markdown import DASH, OURS, Result, figure, ratio, sameness, size_of, table
 from benchmarks.measure import Bench, from_command_line, interleave, save
 from benchmarks.text import SIZES_MB, text_path
 from benchmarks.train import THREADS, VOCAB_SIZE, compare, piecework_trainer, sentencepiece_trainer
@@ -63,6 +64,52 @@ def _exponents(rows: list[dict[str, Any]], name: str) -> dict[str, list[float]]:
         ]
         for measure in MEASURES
     }
+
+
+def growth_section(result: Result) -> list[str]:
+    """Markdown for RESULTS.md."""
+    rows = []
+    for size in result["sizes"]:
+        ours = size["contenders"][OURS]
+        for name, row in size["contenders"].items():
+            if row["state"] != "ok":
+                rows.append([f"{size_of(size['text'])}, {name}", row["state"], *[DASH] * 5])
+                continue
+            rows.append(
+                [
+                    f"{size_of(size['text'])}, {name}",
+                    figure(row["cpu_s"]),
+                    figure(row["wall_s"]),
+                    figure(row["peak_memory_mb"], digits=0),
+                    *(ratio(row, ours, measure) for measure in ("cpu_s", "wall_s", "peak_memory_mb")),
+                ]
+            )
+    lines = [
+        "## How the cost of training grows",
+        "",
+        " ".join(f"{size_of(size['text'])}: {sameness(size['same_pieces_and_scores'])}" for size in result["sizes"]),
+        "",
+        *table(["", "CPU s", "wall s", "peak MB", "CPU", "wall", "memory"], rows),
+    ]
+    exponents = {name: each for name, each in result["exponents"].items() if each["cpu_s"]}
+    if exponents:
+        spans = [size_of(size["text"]) for size in result["sizes"]]
+        lines += [
+            f"Growth exponents (1 is linear, below 1 the cost per MB falls), from one size to the next of "
+            f"{', '.join(spans)}. The mix of the text changes with its size, so these are of this text:",
+            "",
+            *table(
+                ["", "CPU", "wall", "memory"],
+                (
+                    [
+                        name,
+                        *(", ".join(f"{e:.2f}" for e in each[m]) for m in ("cpu_s", "wall_s", "peak_memory_mb")),
+                    ]
+                    for name, each in exponents.items()
+                ),
+            ),
+        ]
+    return lines
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.markdown import Result, figure, table
 from benchmarks.measure import Bench, from_command_line, save, spread
 from benchmarks.text import REPOSITORY
 
@@ -213,6 +214,38 @@ def _latencies(seconds: list[float]) -> dict[str, float]:
     found = {name: ordered[min(int(share * len(ordered)), len(ordered) - 1)] for name, share in at.items()}
     found["median_ms"] = statistics.median(ordered)
     return {name: round(1000 * value, 2) for name, value in found.items()}
+
+
+def playground_section(result: Result) -> list[str]:
+    """Markdown for RESULTS.md."""
+
+    def milliseconds(row: Result) -> list[str]:
+        return [figure(row[name]) for name in ("median_ms", "p95_ms", "p99_ms", "worst_ms")]
+
+    settings, measured = result["settings"], result["measured"]
+    load, oversized = measured["load"], measured["oversized"]
+    sizes = ", ".join(f"{size:,}" for size in settings["sizes"])
+    rate = f"{settings['rate']} requests a second"
+    averages = ", ".join(f"{average:.1f}" for average in settings["load_averages"])
+    rows = [
+        ["1,000 characters in four lanes", *milliseconds(measured["1000"])],
+        ["100,000 characters in four lanes", *milliseconds(measured["100000"])],
+        ["100,000 characters, every vocabulary size", *milliseconds(measured["cuts"])],
+        [f"1,000 characters in four lanes, {rate}", *milliseconds(load)],
+    ]
+    return [
+        "## The playground",
+        "",
+        f"The server has one core, and four lanes of {sizes} pieces. The machine's load average before each round was "
+        f"{averages}. Round trips over HTTP, in ms:",
+        "",
+        *table(["", "median", "95 %", "99 %", "worst"], rows),
+        f"At {rate}: {sum(load['requests']['values']):,.0f} requests, {sum(load['failed']['values']):.0f} failed, "
+        f"{figure(load['per_s'])} answered a second on {figure(load['cpu_share'], digits=2)} of the core; memory from "
+        f"{figure(load['memory_before_mb'], digits=0)} to {figure(load['memory_after_mb'], digits=0)} MB. "
+        f"A text of 10 MB is refused in {figure(oversized['ms'], digits=0)} ms: “{oversized['message']}”.",
+        "",
+    ]
 
 
 if __name__ == "__main__":

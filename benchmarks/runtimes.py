@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.markdown import Result, size_of, table
 from benchmarks.measure import Bench, Contender, from_command_line, run, save, spread
 from benchmarks.text import read_documents
 
@@ -69,6 +70,29 @@ def _alone(name: str, folder: Path, tokenizer: Any, sample: list[str]) -> int:
 
     loaded: Any = getattr(transformers, name).from_pretrained(str(folder), local_files_only=True)
     return sum(loaded.encode(text, add_special_tokens=False) != tokenizer.encode(text) for text in sample)
+
+
+def runtimes_section(result: Result) -> list[str]:
+    """Markdown for RESULTS.md."""
+    orders = result["orders"]
+    names = dict.fromkeys(name for order in orders.values() for name in order["differing"])
+    rows = [
+        [name, *(f"{order['differing'][name]:,} of {order['documents']:,}" for order in orders.values())]
+        for name in names
+    ]
+    first = next(iter(orders.values()))
+    unexplained = sum(sum(order["unexplained"].values()) for order in orders.values())
+    exported = ", ".join(f"{order['export_cpu_s']:.2f} s" for order in orders.values())
+    pieces, text = f"{result['settings']['vocab_size']:,} pieces", f"documents of {size_of(result['text'])}"
+    return [
+        f"## The same ids everywhere: {pieces}, {text}",
+        "",
+        f"Documents with other ids than in {first['reference']}, by the order of the whitespace runs. Differences "
+        "without a known cause ([docs/export.md](../docs/export.md)), other than where `transformers` converts the "
+        f"model itself: {unexplained:,}. An export takes {exported} of CPU.",
+        "",
+        *table(["", *(f"runs in the order {name}" for name in orders)], rows),
+    ]
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evaluation import PUNCTUATION, QUICK_SIZES, SIZES, _read, _write_documents
+from benchmarks.markdown import DASH, figure, table
 from benchmarks.measure import Bench, Contender, from_command_line, interleave, run, save
 
 SAMPLE = 16
@@ -101,30 +102,28 @@ def study_section(result: dict[str, Any]) -> list[str]:
         f"{result['settings']['sample']} and scaled up by bytes, on one thread. The machine's load was "
         f"{result['load_before']} when it began.",
         "",
-        "| | CPU s | wall s | peak MB |",
-        "| --- | ---: | ---: | ---: |",
     ]
+    shown = []
     for name, row in (("piecework run", whole), ("the same again, nothing changed", again)):
         if row["state"] != "ok":
-            lines.append(f"| {name} | {row['state']} | | |")
+            shown.append([name, row["state"], DASH, DASH])
             continue
-        cells = (row[measure]["median"] for measure in ("cpu_s", "wall_s"))
-        shown = " | ".join(f"{value:,.1f}" for value in cells)
-        lines.append(f"| {name} | {shown} | {row['peak_memory_mb']['median']:,.0f} |")
+        shown.append([name, figure(row["cpu_s"]), figure(row["wall_s"]), figure(row["peak_memory_mb"], digits=0)])
     if ratio:
         peaks = {name: row["peak_memory_mb"]["median"] for name, row in result["sentencepiece"].items()}
         training_peak = max(peak for name, peak in peaks.items() if name != "encode")
         for part, peak in (("training", training_peak), ("encoding", peaks["encode"])):
-            cells = " | ".join(f"{ratio[f'sentencepiece_{part}_{measure}']:,.0f}" for measure in ("cpu_s", "wall_s"))
-            lines.append(f"| SentencePiece, {part} | {cells} | {peak:,.0f} |")
+            cells = (f"{ratio[f'sentencepiece_{part}_{measure}']:,.0f}" for measure in ("cpu_s", "wall_s"))
+            shown.append([f"SentencePiece, {part}", *cells, f"{peak:,.0f}"])
+    lines += table(["", "CPU s", "wall s", "peak MB"], shown)
+    if ratio:
         lines += [
-            "",
             f"SentencePiece needs {ratio['ratio_cpu_s']:,.0f} times the CPU and {ratio['ratio_wall_s']:,.0f} times the "
             "time, before a figure is computed; Piecework's peak memory is "
-            f"{whole['peak_memory_mb']['median'] / training_peak:.1f} times SentencePiece's, as it holds all twelve "
-            "tokenizers.",
+            f"{whole['peak_memory_mb']['median'] / training_peak:.1f} times SentencePiece's.",
+            "",
         ]
-    return [*lines, ""]
+    return lines
 
 
 def _contender(name: str, *arguments: object, package: str | None = "piecework") -> Contender:

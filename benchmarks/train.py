@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.markdown import DASH, OURS, Result, figure, ratio, sameness, size_of, table, versioned
 from benchmarks.measure import Bench, Contender, contender_command, from_command_line, interleave, run, save
 
 VOCAB_SIZE = 64_000
@@ -78,6 +79,38 @@ def benchmark(bench: Bench) -> dict[str, Any]:
         "contenders": interleave(contenders, rounds=bench.rounds),
         "same_pieces_and_scores": compare(ours, oracle),
     }
+
+
+def train_section(result: Result) -> list[str]:
+    """Markdown for RESULTS.md."""
+    contenders = result["contenders"]
+    ours = contenders.get(OURS)
+    rows = []
+    for name, row in contenders.items():
+        if row["state"] != "ok":
+            rows.append([versioned(result, name), row["state"], *[DASH] * 6])
+            continue
+        rows.append(
+            [
+                versioned(result, name),
+                figure(row["cpu_s"]),
+                figure(row["wall_s"]),
+                figure(row["peak_memory_mb"], digits=0),
+                *(ratio(row, ours, measure) for measure in ("cpu_s", "wall_s", "peak_memory_mb")),
+                str(row["rounds"]),
+            ]
+        )
+    settings = result["settings"]
+    return [
+        f"## Training {settings['vocab_size']:,} pieces on {size_of(result['text'])}",
+        "",
+        f"From a text file to a saved vocabulary, with {settings['threads']} threads, the start of Python "
+        "included. Ratios are the peer's cost divided by piecework's: more than 1, piecework needs less. "
+        + sameness(result["same_pieces_and_scores"])
+        + " The others train other vocabularies of the same size, with settings as near as they come.",
+        "",
+        *table(["", "CPU s", "wall s", "peak MB", "CPU", "wall", "memory", "runs"], rows),
+    ]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+"""The parts that the tables of benchmarks are made of."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+OURS = "piecework"
+DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
+
+Result = dict[str, Any]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table whose first column is text and whose others are figures."""
+    aligned = ["---", *["---:"] * (len(header) - 1)]
+    return [_row(header), _row(aligned), *(_row(row) for row in rows), ""]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def figure(measure: Result, *, digits: int = 1) -> str:
+    """A median, with the smallest and largest of its runs where there are several."""
+    text = f"{measure['median']:,.{digits}f}"
+    if len(measure["values"]) > 1:
+        text += f" ({measure['min']:,.{digits}f}{DASH}{measure['max']:,.{digits}f})"
+    return text
+
+
+def times(value: float) -> str:
+    return f"{value:.2f}{TIMES}" if value < 9.95 else f"{value:.0f}{TIMES}"
+
+
+def ratio(peer: Result, ours: Result | None, measure: str) -> str:
+    """How many times piecework's cost the peer's is: below 1, piecework loses."""
+    if ours is None or ours["state"] != "ok":
+        return DASH
+    return times(peer[measure]["median"] / ours[measure]["median"])
+
+
+def speed_ratio(peer: Result, ours: Result | None, measure: str) -> str:
+    if ours is None or ours["state"] != "ok":
+        return DASH
+    return times(ours[measure]["median"] / peer[measure]["median"])
+
+
+def sameness(check: Result) -> str:
+    if not check:
+        return "Piecework's pieces were not compared with SentencePiece's."
+    if check["equal"]:
+        return f"Piecework's {check['pieces']:,} pieces and their scores equal SentencePiece's."
+    return f"**Of piecework's {check['pieces']:,} pieces, {check['differing']:,} differ from SentencePiece's.**"
+
+
+def size_of(text: Result) -> str:
+    return f"{text['size_bytes'] / 1e6:,.0f} MB"
+
+
+def versioned(result: Result, name: str) -> str:
+    package = {"Hugging Face tokenizers": "tokenizers"}.get(name, name.split()[0].lower())
+    version = result["versions"].get(package)
+    return f"{name} {version}" if version else name
+
+
+def machine(result: Result) -> str:
+    machine = result["machine"]
+    return (
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, Python "
+        f"{machine['python']}, {result['date'][:10]}; medians of interleaved runs, with the smallest and the "
+        "largest."
+    )
