@@ -1,19 +1,61 @@
 """The command in a process of its own, and text for it."""
 
 import os
+import pty
 import random
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 COMMAND = [sys.executable, "-m", "piecework"]
 
 
+# Root without the right to pass over permissions, so that tests of these mean something for the superuser too.
+UNPRIVILEGED = (
+    ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+    if os.geteuid() == 0
+    else []
+)
+
+
 def environment(**changes: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
     return {**kept, **changes}
+
+
+def on_a_terminal(
+    *arguments: object, stream: Literal["stdout", "stderr"], cwd: Path | None = None, **changes: str
+) -> str:
+    """What a stream of the command gets when it is a terminal."""
+    controller, terminal = pty.openpty()
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: terminal}
+    try:
+        with subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=streams["stdout"],
+            stderr=streams["stderr"],
+            cwd=cwd,
+            env=environment(TERM="xterm-256color", **changes),
+        ) as process:
+            os.close(terminal)
+            written = b""
+            while True:
+                try:
+                    data = os.read(controller, 65536)
+                except OSError:  # Linux's way to say that the other side is closed
+                    break
+                if not data:
+                    break
+                written += data
+            process.wait(timeout=60)
+    finally:
+        os.close(controller)
+    return written.decode()
 
 
 def made_up_lines(count: int = 400, seed: int = 1) -> list[str]:

@@ -1,17 +1,14 @@
 """`piecework encode --compare`: the tokens of several models under one another."""
 
 import json
-import os
-import pty
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import sentencepiece
 
 import piecework as pw
-from cli.command import COMMAND, Run, environment, made_up_lines
+from cli.command import Run, made_up_lines, on_a_terminal
 
 TEXT = "för landet og 12 verskahet 😀"
 
@@ -23,30 +20,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         recipe = pw.Recipe.gpt_sw3(vocab_size=size)
         pw.train(pw.count_words(made_up_lines()), recipe).save(folder / f"of {size}")
     return folder
-
-
-def on_a_terminal(*arguments: object, **changes: str) -> str:
-    """What stdout gets when it is a terminal."""
-    controller, terminal = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
-        stdout=terminal,
-        stderr=subprocess.DEVNULL,
-        env=environment(TERM="xterm-256color", **changes),
-    ) as process:
-        os.close(terminal)
-        written = b""
-        while True:
-            try:
-                data = os.read(controller, 65536)
-            except OSError:
-                break
-            if not data:
-                break
-            written += data
-        process.wait(60)
-    os.close(controller)
-    return written.decode().replace("\r\n", "\n")
 
 
 def test_in_a_pipe(run: Run, models: Path) -> None:
@@ -78,10 +51,10 @@ def test_json_ids_pieces_and_stdin(run: Run, models: Path) -> None:
 
 
 def test_colours_and_without_them_underlining(models: Path) -> None:
-    coloured = on_a_terminal("encode", "--compare", models / "of 400", TEXT)
+    coloured = on_a_terminal("encode", "--compare", models / "of 400", TEXT, stream="stdout")
     assert "\x1b[31m\x1b[4m" in coloured
     assert "\x1b[34m\x1b[4m" in coloured
-    plain = on_a_terminal("encode", "--compare", models / "of 400", TEXT, NO_COLOR="1")
+    plain = on_a_terminal("encode", "--compare", models / "of 400", TEXT, stream="stdout", NO_COLOR="1")
     assert not re.search(r"\x1b\[3\d", plain)
     underlined = re.findall(r"\x1b\[4m(.*?)\x1b\[0m", plain)
     tokens = pw.Tokenizer.load(models / "of 400").tokens(TEXT)
@@ -90,7 +63,7 @@ def test_colours_and_without_them_underlining(models: Path) -> None:
 
 
 def test_text_cannot_steer_the_terminal(models: Path) -> None:
-    written = on_a_terminal("encode", "--compare", models / "of 400", "a\x1b[2J\x07b", NO_COLOR="1")
+    written = on_a_terminal("encode", "--compare", models / "of 400", "a\x1b[2J\x07b", stream="stdout", NO_COLOR="1")
     assert "\x1b[2J" not in written
     assert "\x07" not in written
     assert "\\x1b" in written

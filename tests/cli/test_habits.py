@@ -1,7 +1,6 @@
 """What all commands keep to: help, exit codes, interrupts, terminals, and a quick start."""
 
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -11,22 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import COMMAND, Run, environment
-
-COMMANDS = (
-    "run",
-    "count",
-    "train",
-    "report",
-    "encode",
-    "decode",
-    "inspect",
-    "export",
-    "verify",
-    "compare",
-    "edit",
-    "playground",
-)
+from cli.command import COMMAND, Run, environment, on_a_terminal
+from piecework.cli import COMMANDS
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -133,48 +118,22 @@ def test_ctrl_c_while_waiting_for_a_line(model: Path, tmp_path: Path) -> None:
         assert_interrupted(process, tmp_path)
 
 
-def on_a_terminal(*arguments: object, cwd: Path, **changes: str) -> str:
-    """What stderr gets when it is a terminal."""
-    controller, terminal = pty.openpty()
-    try:
-        with subprocess.Popen(
-            [*COMMAND, *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=terminal,
-            cwd=cwd,
-            env=environment(TERM="xterm-256color", **changes),
-        ) as process:
-            os.close(terminal)
-            written = b""
-            while True:
-                try:
-                    data = os.read(controller, 65536)
-                except OSError:  # Linux's way to say that the other side is closed
-                    break
-                if not data:
-                    break
-                written += data
-            process.wait(timeout=60)
-    finally:
-        os.close(controller)
-    return written.decode()
-
-
 def test_bars_and_colours_on_a_terminal(tmp_path: Path, text_file: Path) -> None:
-    written = on_a_terminal("train", text_file, "--out", "a", "--vocab-size", 512, cwd=tmp_path)
+    written = on_a_terminal("train", text_file, "--out", "a", "--vocab-size", 512, stream="stderr", cwd=tmp_path)
     assert "counting" in written
     assert "merging" in written
     assert "\x1b[" in written
     assert "next: " in written
-    quiet = on_a_terminal("train", text_file, "--out", "b", "--vocab-size", 512, "-q", cwd=tmp_path)
+    quiet = on_a_terminal("train", text_file, "--out", "b", "--vocab-size", 512, "-q", stream="stderr", cwd=tmp_path)
     assert quiet == ""
-    assert "\x1b[31m" in on_a_terminal("inspect", "no-such", cwd=tmp_path)
+    assert "\x1b[31m" in on_a_terminal("inspect", "no-such", stream="stderr", cwd=tmp_path)
 
 
 def test_no_color(tmp_path: Path, text_file: Path) -> None:
-    assert on_a_terminal("inspect", "no-such", cwd=tmp_path, NO_COLOR="1").startswith("error: ")
-    written = on_a_terminal("train", text_file, "--out", "a", "--vocab-size", 512, cwd=tmp_path, NO_COLOR="1")
+    assert on_a_terminal("inspect", "no-such", stream="stderr", cwd=tmp_path, NO_COLOR="1").startswith("error: ")
+    written = on_a_terminal(
+        "train", text_file, "--out", "a", "--vocab-size", 512, stream="stderr", cwd=tmp_path, NO_COLOR="1"
+    )
     assert "\x1b[3" not in written
 
 
