@@ -503,6 +503,7 @@ NB_MODULE(_core, m) {
       .def("encode", &encode, nb::arg("text"))
       .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
       .def("encode_spans", &encode_spans, nb::arg("text"))
+      .def_prop_ro("newlines_stand_alone", &Encoder::newlines_stand_alone)
       .def("encode_columns", &encode_columns, nb::arg("text"))
       .def("merge_columns", &merge_columns, nb::arg("text"))
       .def(
@@ -518,7 +519,7 @@ NB_MODULE(_core, m) {
           nb::arg("ids"));
 
   nb::class_<UnitSet>(m, "UnitSet")
-      .def(nb::init<uint32_t>(), nb::arg("groups"))
+      .def(nb::init<uint32_t, bool>(), nb::arg("groups"), nb::kw_only(), nb::arg("cut_lines"))
       .def("__len__", &UnitSet::size)
       .def("add_columns", &add_units, nb::arg("group"), nb::arg("buckets"), nb::arg("opens"), nb::arg("units"),
            nb::arg("counts"))

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,9 +12,11 @@
 
 #include "hash.hpp"
 #include "huge_array.hpp"
+#include "merge_trees.hpp"
 #include "merger.hpp"
 #include "model.hpp"
 #include "normalizer.hpp"
+#include "prefix_encoder.hpp"
 #include "prefix_matcher.hpp"
 #include "short_key.hpp"
 #include "utf8.hpp"
@@ -37,29 +38,11 @@ struct TextMerge {
   uint32_t begin, middle, end;
 };
 
-// How a unit was encoded, for evaluation. Ranges are in bytes of the normalised text.
+// A token of a unit, for evaluation. Places are in bytes of the normalised text.
 struct TracedToken {
   uint32_t id;
   uint32_t begin, end;  // of the character, for a byte piece
   bool starts;          // with ▁
-};
-struct TracedMerge {
-  uint32_t number;  // the highest number among this merge and those before it in its unit
-  uint32_t begin, end;
-};
-struct TracedRange {
-  uint32_t begin, end;
-};
-// A unit of evaluation is cut into parts that are merged on their own, in a batch, and user-defined symbols.
-struct TracePart {
-  uint32_t begin, end;  // in the unit
-  uint32_t merged;      // its number in the batch, or kNoSymbol for a user-defined symbol
-};
-struct Trace {
-  std::vector<TracedToken> tokens;
-  std::vector<TracedMerge> merges;  // without those of whitespace runs
-  std::vector<TracedRange> whole;   // tokens that stand before any merge: symbols, and characters of one token
-  size_t text_tokens = 0;           // tokens before any merge, leading spaces left out
 };
 
 class Encoder {
@@ -84,14 +67,10 @@ class Encoder {
   std::vector<Batch> encode_batch(const std::vector<std::string_view>& texts, unsigned threads) const;
   std::string decode(const std::vector<uint32_t>& ids) const;
 
-  // For evaluation: a unit, given as normalised text, is cut into parts, these are merged, and traced. With
-  // `merge_numbers` (by piece, kNoSymbol for whitespace runs) the merges are recorded too, if the batch has them.
-  void cut(std::string_view unit, std::vector<TracePart>& parts, MergeBatch& batch) const;
-  void merge(MergeBatch& batch, Merger::Workspace& workspace, bool with_events) const {
-    merger_.segment_all(batch, workspace, with_events);
-  }
-  void trace(std::string_view unit, std::span<const TracePart> parts, const MergeBatch& batch, Trace& trace,
-             const std::vector<uint32_t>* merge_numbers) const;
+  // For evaluation: the tokens of a unit that is given as normalised text. `prefixes` is one that prefix_encoder made.
+  void trace(std::string_view unit, PrefixEncoder& prefixes, std::vector<TracedToken>& tokens) const;
+  PrefixEncoder prefix_encoder() const { return {merger_, trees()}; }
+  const MergeTrees& trees() const;
   size_t count_tokens(std::string_view normalized) const;
   // Throws ModelError unless text can be cut before each run of spaces.
   void require_independent_units() const;
@@ -107,6 +86,7 @@ class Encoder {
 
   // Where a unit that starts at `at` ends: the next place that no piece reaches across, or a user-defined symbol.
   size_t unit_end(std::string_view text, size_t at) const;
+  void put_traced(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const;
   template <class Put>
   void put_ids(const Segment& segment, std::string_view unit, Put&& put) const;
   uint32_t* put_unit(const Unit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const;
@@ -125,6 +105,9 @@ class Encoder {
   static constexpr uint8_t kJoined = 1, kMayStart = 2;
   std::vector<uint8_t> boundaries_;
   std::array<uint32_t, 128> ascii_ids_;  // the id of a one-character unit, or kNoSymbol where it takes several
+
+  mutable std::once_flag growing_;
+  mutable std::unique_ptr<const MergeTrees> trees_;  // made when somebody asks for them
 
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Scratch>> idle_;

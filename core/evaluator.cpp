@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <deque>
 #include <numeric>
 
+#include "sort_by_text.hpp"
 #include "threads.hpp"
 #include "utf8.hpp"
 
@@ -57,59 +57,107 @@ void find_words(std::string_view text, std::vector<Range>& words) {
   }
 }
 
+// What becomes of tokens in smaller vocabularies.
+//
+// Let r₁, r₂, … be the numbers of the merges that encoding performs, in order. With only the first k merges, encoding
+// performs exactly those before the first rᵢ ≥ k: at that moment no lower pair is at hand, or it would have been taken.
+// So a symbol stands from as many merges on as the highest number in its tree says, and below that its two halves
+// stand. Whitespace runs merge after all others, in every size.
+class SmallerSizes {
+ public:
+  SmallerSizes(const Encoder& encoder, const EvaluationRequest& request)
+      : trees_(encoder.trees()), sizes_(request.sizes.size()) {
+    std::vector<uint32_t> numbers(trees_.size(), kNever);
+    for (uint32_t i = 0; i < request.merges.size(); ++i) numbers[request.merges[i]] = i;
+    from_.assign(trees_.size(), 0);
+    tokens_.assign(trees_.size() * sizes_, 1);
+    for (const SymbolId symbol : trees_.by_length()) {
+      if (numbers[symbol] == kNever) continue;
+      const auto [left, right, rank, time] = trees_[symbol];
+      if (std::max(left, right) >= encoder.model().size()) {
+        throw ModelError("\"" + encoder.model().pieces[symbol] +
+                         "\" has a character that is no piece, so smaller sizes" + " are not told by it");
+      }
+      from_[symbol] = std::max({numbers[symbol] + 1, from_[left], from_[right]});
+      for (size_t s = 0; s < sizes_; ++s) {
+        if (from_[symbol] <= request.sizes[s]) continue;
+        tokens_[symbol * sizes_ + s] = tokens_[left * sizes_ + s] + tokens_[right * sizes_ + s];
+      }
+    }
+  }
+
+  // The least number of merges with which a symbol stands.
+  uint32_t from(SymbolId symbol) const { return from_[symbol]; }
+  // How many tokens it is at each of the sizes that are asked for.
+  const uint32_t* tokens(SymbolId symbol) const { return &tokens_[symbol * sizes_]; }
+  // The least number of merges with which one token holds what lies from `begin` to `end` in a symbol.
+  uint32_t from(SymbolId symbol, uint32_t begin, uint32_t end) const {
+    while (trees_[symbol].left != kNoSymbol) {
+      const uint32_t middle = trees_.length(trees_[symbol].left);
+      if (end <= middle) {
+        symbol = trees_[symbol].left;
+      } else if (begin >= middle) {
+        symbol = trees_[symbol].right;
+        begin -= middle;
+        end -= middle;
+      } else {
+        break;
+      }
+    }
+    return from_[symbol];
+  }
+
+  // Given how often each piece is a token with all merges: adds to `curve`, from which number of merges on, how many
+  // tokens there are more.
+  void add_tokens(std::vector<int64_t>& frequencies, SizeTotals* curve) const {
+    for (auto symbol = trees_.by_length().rbegin(); symbol != trees_.by_length().rend(); ++symbol) {
+      const int64_t count = frequencies[*symbol];
+      if (!count || !from_[*symbol]) continue;
+      frequencies[*symbol] = 0;
+      curve[from_[*symbol]].tokens -= count;
+      frequencies[trees_[*symbol].left] += count;
+      frequencies[trees_[*symbol].right] += count;
+    }
+    for (const int64_t count : frequencies) curve[0].tokens += count;
+  }
+
+ private:
+  const MergeTrees& trees_;
+  const size_t sizes_;
+  std::vector<uint32_t> from_, tokens_;
+};
+
 // Evaluates the units of one thread.
 class Worker {
  public:
-  // `is_lines`: the units are those of UnitSet::lines.
-  Worker(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request, bool is_lines)
-      : encoder_(encoder), model_(encoder.model()), units_(units), request_(request), is_lines_(is_lines) {
+  // `smaller` is null where no sizes are asked for.
+  Worker(const Encoder& encoder, const UnitSet& units, const EvaluationRequest& request, const SmallerSizes* smaller)
+      : encoder_(encoder),
+        model_(encoder.model()),
+        units_(units),
+        request_(request),
+        smaller_(smaller),
+        prefixes_(encoder.prefix_encoder()) {
     const size_t groups = units.groups(), cells = groups * UnitSet::kBuckets;
     result.totals.resize(cells);
     result.frequencies.resize(std::min<size_t>(groups, request.frequency_groups) * model_.size());
-    if (!request.merges.empty()) {
+    if (smaller) {
       result.sizes.resize(cells * request.sizes.size());
       result.curve.resize(groups * (request.merges.size() + 1));
-      merge_numbers_.assign(model_.size(), kNever);
-      for (uint32_t i = 0; i < request.merges.size(); ++i) merge_numbers_[request.merges[i]] = i;
+      text_tokens_.assign(groups, std::vector<int64_t>(model_.size()));
     }
   }
 
-  // A unit with its rows; it is evaluated with others, at the latest by `finish`.
+  // A unit with its rows.
   void add(size_t unit, const UnitSet::Row* first, const UnitSet::Row* last) {
-    const Word word = units_.unit(unit);
-    std::string_view text = word.bytes;
-    const bool followed = is_lines_ && text.ends_with('\n') && (word.opens_line || text.front() == ' ');
-    if (followed) text.remove_suffix(1);
-    if (word.opens_line && model_.add_dummy_prefix) text = prefixed_.emplace_back(" ").append(text);
-    const auto part = static_cast<uint32_t>(parts_.size());
-    encoder_.cut(text, parts_, batch_);
-    waiting_.push_back({text, followed, first, last, part, static_cast<uint32_t>(parts_.size())});
-    if (waiting_.size() == kTogether) finish();
-  }
-
-  void finish() {
-    const bool with_sizes = !request_.merges.empty();
-    encoder_.merge(batch_, workspace_, with_sizes);
-    for (const Waiting& each : waiting_) {
-      text_ = each.text;
-      followed_ = each.followed;
-      const std::span<const TracePart> parts(parts_.data() + each.part, each.part_end - each.part);
-      encoder_.trace(text_, parts, batch_, trace_, with_sizes ? &merge_numbers_ : nullptr);
-      evaluate(each.first, each.last);
-    }
-    waiting_.clear();
-    prefixed_.clear();
-    parts_.clear();
-    batch_.clear();
-  }
-
-  Evaluation result;
-
- private:
-  void evaluate(const UnitSet::Row* first, const UnitSet::Row* last) {
+    const UnitSet::Unit& of = units_.unit(unit);
+    text_ = of.text;
+    followed_ = of.followed;
+    if (of.opens && model_.add_dummy_prefix) text_ = prefixed_.assign(" ").append(text_);
+    encoder_.trace(text_, prefixes_, tokens_);
     find_words(text_, words_);
     const TokenTotals totals = as_it_is();
-    if (!request_.merges.empty()) by_size();
+    if (smaller_) by_size();
     uint64_t in_group = 0;
     for (const UnitSet::Row* row = first; row < last; ++row) {
       const size_t group = row->group, cell = group * UnitSet::kBuckets + row->bucket;
@@ -120,104 +168,110 @@ class Worker {
       sum.split_words += totals.split_words * row->count;
       sum.unknown += totals.unknown * row->count;
       sum.bytes += totals.bytes * row->count;
-      if (!request_.merges.empty()) add_to_sizes(cell, static_cast<int64_t>(row->count));
+      if (smaller_) add_to_sizes(cell, static_cast<int64_t>(row->count));
       in_group += row->count;
       if (row + 1 < last && row[1].group == row->group) continue;
       // Once a group, as these touch memory far apart.
       if (group < request_.frequency_groups) {
-        for (const TracedToken& token : trace_.tokens) result.frequencies[group * model_.size() + token.id] += in_group;
+        for (const TracedToken& token : tokens_) result.frequencies[group * model_.size() + token.id] += in_group;
       }
-      if (!request_.merges.empty()) add_to_curve(group, static_cast<int64_t>(in_group));
+      if (smaller_) add_to_curve(group, static_cast<int64_t>(in_group));
       in_group = 0;
     }
   }
 
+  void finish() {
+    for (size_t group = 0; group < text_tokens_.size(); ++group) {
+      smaller_->add_tokens(text_tokens_[group], &result.curve[group * (request_.merges.size() + 1)]);
+    }
+  }
+
+  Evaluation result;
+
+ private:
   // The figures with the whole vocabulary, from the tokens.
   TokenTotals as_it_is() const {
     TokenTotals totals;
-    const auto& tokens = trace_.tokens;
-    totals.tokens = tokens.size();
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      totals.unknown += model_.types[tokens[i].id] == PieceType::unknown;
-      totals.bytes += model_.types[tokens[i].id] == PieceType::byte;
-      if (!tokens[i].starts) continue;
+    totals.tokens = tokens_.size();
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      totals.unknown += model_.types[tokens_[i].id] == PieceType::unknown;
+      totals.bytes += model_.types[tokens_[i].id] == PieceType::byte;
+      if (!tokens_[i].starts) continue;
       ++totals.starts;
-      totals.continued += i + 1 < tokens.size() ? !tokens[i + 1].starts : followed_;
+      totals.continued += i + 1 < tokens_.size() ? !tokens_[i + 1].starts : followed_;
     }
-    size_t token = 0;
-    for (const Range& word : words_) {
-      while (token < tokens.size() && tokens[token].end <= word.begin) ++token;
-      // Split if the token that holds its first byte is not the one that holds its last. The bytes of one character all
-      // have its range, so those are told apart by the next token.
-      const bool one = token < tokens.size() && tokens[token].end >= word.end &&
-                       (token + 1 == tokens.size() || tokens[token + 1].begin >= word.end);
-      totals.split_words += !one;
-    }
+    for_each_word([&](const Range&, const TracedToken* token) { totals.split_words += !token; });
     return totals;
   }
 
-  // The same for every size: what holds without any merge, and what each merge changes.
-  //
-  // Let r₁, r₂, … be the numbers of the merges that encoding performs, in order. With only the first k merges, encoding
-  // performs exactly those before the first rᵢ ≥ k: at that moment no lower pair is at hand, or it would have been
-  // taken. So merge i is performed if and only if max(r₁…rᵢ) < k. Whitespace runs merge after all others, in every
-  // size.
+  // Calls `use` with each word and the token that holds all of it, if there is one.
+  template <class Use>
+  void for_each_word(Use&& use) const {
+    size_t token = 0;
+    for (const Range& word : words_) {
+      while (token < tokens_.size() && tokens_[token].end <= word.begin) ++token;
+      // Split if the token that holds its first byte is not the one that holds its last. The bytes of one character all
+      // have its range, so those are told apart by the next token.
+      const bool one = token < tokens_.size() && tokens_[token].end >= word.end &&
+                       (token + 1 == tokens_.size() || tokens_[token + 1].begin >= word.end);
+      use(word, one ? &tokens_[token] : nullptr);
+    }
+  }
+
+  // The same for every size: what holds without any merge, and what changes from a number of merges on. Tokens of text
+  // are left to their frequencies.
   void by_size() {
     changes_.clear();
     const auto spaces = static_cast<uint32_t>(std::min(text_.find_first_not_of(' '), text_.size()));
     const bool has_text = spaces < text_.size();
-    base_ = {};
-    base_.tokens = static_cast<int64_t>(trace_.text_tokens + run_tokens(spaces));
-    base_.starts = static_cast<int64_t>(run_tokens(spaces));
-    base_.continued = spaces > 0 && (has_text || followed_);
-    word_done_.assign(words_.size(), false);
-    for (size_t i = 0; i < words_.size(); ++i) {
-      // Without merges a word is one token if it is one character that is one token, or lies in a symbol.
-      for (const TracedRange& token : trace_.whole) {
-        word_done_[i] = word_done_[i] || covers({token.begin, token.end}, words_[i]);
-      }
-      base_.split_words += !word_done_[i];
+    const auto run = static_cast<int64_t>(run_tokens(spaces));
+    base_ = {run, run, spaces > 0 && (has_text || followed_), 0};
+    at_sizes_.assign(request_.sizes.size(), {});
+    first_of_text_ = 0;
+    while (first_of_text_ < tokens_.size() && tokens_[first_of_text_].end <= spaces) ++first_of_text_;
+    for (size_t i = first_of_text_; i < tokens_.size(); ++i) {
+      const uint32_t* const tokens = smaller_->tokens(tokens_[i].id);
+      for (size_t s = 0; s < at_sizes_.size(); ++s) at_sizes_[s].tokens += tokens[s];
     }
-    bool joined = false;
-    for (const TracedMerge& merge : trace_.merges) {
-      SizeTotals change;
-      change.tokens = -1;
-      if (!joined && spaces > 0 && merge.begin < spaces) {
-        // The last space leaves the run and starts a word.
-        joined = true;
-        change.tokens = static_cast<int64_t>(run_tokens(spaces - 1)) - static_cast<int64_t>(run_tokens(spaces));
-        change.starts = change.tokens + 1;
-      }
-      if (base_.continued && !followed_ && merge.begin < spaces && merge.end == text_.size()) change.continued = -1;
-      for (size_t w = 0; w < words_.size(); ++w) {
-        if (!word_done_[w] && covers({merge.begin, merge.end}, words_[w])) {
-          word_done_[w] = true;
-          --change.split_words;
-        }
-      }
-      changes_.push_back({merge.number, change});
+    if (has_text && tokens_[first_of_text_].begin < spaces) {
+      // A token starts with the last space. It does so from some merge on; before that the space is part of the run,
+      // and none of the tokens that this one is made of.
+      const TracedToken& token = tokens_[first_of_text_];
+      const auto shorter = static_cast<int64_t>(run_tokens(spaces - 1));
+      --base_.tokens;
+      change(smaller_->from(token.id, spaces - 1 - token.begin, spaces + 1 - token.begin),
+             {shorter - run + 1, shorter - run + 1, 0, 0});
+      if (!followed_ && token.end == text_.size()) change(smaller_->from(token.id), {0, 0, -1, 0});
     }
-    at_sizes_.assign(request_.sizes.size(), base_);
-    for (size_t s = 0; s < request_.sizes.size(); ++s) {
+    for_each_word([&](const Range& word, const TracedToken* token) {
+      ++base_.split_words;
+      if (token) change(smaller_->from(token->id, word.begin - token->begin, word.end - token->begin), {0, 0, 0, -1});
+    });
+    for (size_t s = 0; s < at_sizes_.size(); ++s) {
+      at_sizes_[s] += base_;
       for (const Change& change : changes_) {
-        if (change.number < request_.sizes[s]) at_sizes_[s] += change.totals;
+        if (change.from <= request_.sizes[s]) at_sizes_[s] += change.totals;
       }
     }
   }
 
-  static bool covers(const Range& token, const Range& word) {
-    return token.begin <= word.begin && token.end >= word.end;
+  void change(uint32_t from, const SizeTotals& totals) {
+    if (from == 0) {
+      base_ += totals;
+    } else {
+      changes_.push_back({from, totals});
+    }
   }
 
   static SizeTotals scaled(const SizeTotals& t, int64_t count) {
     return {t.tokens * count, t.starts * count, t.continued * count, t.split_words * count};
   }
 
-  // A change at merge number r is in force from r + 1 merges on.
   void add_to_curve(size_t group, int64_t count) {
     SizeTotals* const curve = &result.curve[group * (request_.merges.size() + 1)];
     curve[0] += scaled(base_, count);
-    for (const Change& change : changes_) curve[change.number + 1] += scaled(change.totals, count);
+    for (const Change& change : changes_) curve[change.from] += scaled(change.totals, count);
+    for (size_t i = first_of_text_; i < tokens_.size(); ++i) text_tokens_[group][tokens_[i].id] += count;
   }
 
   void add_to_sizes(size_t cell, int64_t count) {
@@ -235,40 +289,31 @@ class Worker {
   static constexpr size_t kMemorised = 1024;
 
   struct Change {
-    uint32_t number;
+    uint32_t from;  // so many merges
     SizeTotals totals;
   };
 
   const Encoder& encoder_;
   const Model& model_;
-  UnitSet& units_;
+  const UnitSet& units_;
   const EvaluationRequest& request_;
-  const bool is_lines_;
-  std::vector<uint32_t> merge_numbers_;  // by piece
-
-  static constexpr size_t kTogether = 64;
-  struct Waiting {
-    std::string_view text;
-    bool followed;
-    const UnitSet::Row *first, *last;
-    uint32_t part, part_end;  // in parts_
-  };
-  std::vector<Waiting> waiting_;
-  std::deque<std::string> prefixed_;  // the texts of units that open a document
-  std::vector<TracePart> parts_;
-  MergeBatch batch_;
-  Merger::Workspace workspace_;
+  const SmallerSizes* const smaller_;
+  PrefixEncoder prefixes_;
 
   // Of the unit at hand.
   std::string_view text_;
+  std::string prefixed_;
   bool followed_ = false;  // a newline comes after it, which starts nothing
-  Trace trace_;
+  std::vector<TracedToken> tokens_;
   std::vector<Range> words_;
-  std::vector<bool> word_done_;
+  size_t first_of_text_ = 0;  // of the tokens, those before it are all of spaces
   SizeTotals base_;
   std::vector<Change> changes_;
   std::vector<SizeTotals> at_sizes_;  // of the unit, for each size asked for
+
   std::vector<size_t> run_tokens_;
+  std::vector<std::vector<int64_t>>
+      text_tokens_;  // [group][piece]: how often each is a token, those of spaces left out
 };
 
 void add_up(Evaluation& sum, const Evaluation& part) {
@@ -285,27 +330,81 @@ void add_up(Evaluation& sum, const Evaluation& part) {
   for (size_t i = 0; i < sum.curve.size(); ++i) sum.curve[i] += part.curve[i];
 }
 
+// Cuts a unit before and after newlines. What is left of its start keeps one newline if a newline came after it and it
+// has spaces or opens a document: the token before a newline counts as continued.
+template <class Put>
+void cut_at_newlines(std::string_view text, bool opens, Put&& put) {
+  size_t at = 0;
+  if (opens || text.starts_with(' ')) {
+    at = std::min(text.find('\n'), text.size());
+    put(text.substr(0, at + (at < text.size())), opens);
+  }
+  while (at < text.size()) {
+    const size_t end = text[at] == '\n' ? text.find_first_not_of('\n', at) : text.find('\n', at);
+    put(text.substr(at, end - at), false);
+    at = std::min(end, text.size());
+  }
+}
+
 }  // namespace
 
 void UnitSet::add(uint32_t group, const Columns& columns) {
   if (group >= groups_) throw std::out_of_range("no such group");
-  const size_t before = rows_.size(), count = columns.units.size();
-  std::vector<uint32_t> indices(count);
-  table_.find_indices(columns.units, columns.opens, indices.data());
-  rows_.resize(before + count);
-  for (size_t i = 0; i < count; ++i) {
+  if (!units_.empty()) throw std::logic_error("units are added before they are arranged");
+  std::vector<std::string_view> texts;
+  std::vector<uint8_t> opens;
+  const size_t before = rows_.size();
+  for (size_t i = 0; i < columns.units.size(); ++i) {
     if (columns.buckets[i] >= kBuckets) throw std::out_of_range("no such bucket");
-    rows_[before + i] = {indices[i], static_cast<uint16_t>(group), columns.buckets[i], columns.counts[i]};
+    const auto put = [&](std::string_view text, bool opening) {
+      texts.push_back(text);
+      opens.push_back(opening);
+      rows_.push_back({0, static_cast<uint16_t>(group), columns.buckets[i], columns.counts[i]});
+    };
+    if (cut_lines_) {
+      cut_at_newlines(columns.units[i], columns.opens[i], put);
+    } else {
+      put(columns.units[i], columns.opens[i]);
+    }
   }
-  sorted_ = false;
-  lines_.reset();
+  std::vector<uint32_t> indices(texts.size());
+  table_.find_indices(texts, opens.data(), indices.data());
+  for (size_t i = 0; i < indices.size(); ++i) rows_[before + i].unit = indices[i];
 }
 
-const std::vector<UnitSet::Row>& UnitSet::rows() {
-  const std::lock_guard lock(sorting_);
-  if (sorted_) return rows_;
+void UnitSet::arrange() {
+  std::call_once(arranged_, [this] {
+    number_units();
+    sort_rows();
+  });
+}
+
+// Each tokenizer goes through all units, so they lie side by side in memory in the order of their bytes.
+void UnitSet::number_units() {
+  const std::vector<uint32_t> order = sorted_indices(
+      table_.size(), [&](uint32_t i) { return leading_bytes(table_.at(i).bytes); },
+      [&](uint32_t a, uint32_t b) { return table_.at(a).bytes < table_.at(b).bytes; });
+  size_t bytes = 0;
+  for (const uint32_t index : order) bytes += table_.at(index).bytes.size();
+  text_.reserve(bytes);
+  units_.reserve(order.size());
+  std::vector<uint32_t> numbers(order.size());
+  for (const uint32_t index : order) {
+    const Word word = table_.at(index);
+    std::string_view text(text_.data() + text_.size(), word.bytes.size());
+    text_ += word.bytes;
+    const bool followed = cut_lines_ && text.ends_with('\n') && (word.opens_line || text.front() == ' ');
+    if (followed) text.remove_suffix(1);
+    numbers[index] = static_cast<uint32_t>(units_.size());
+    units_.push_back({text, word.opens_line, followed});
+  }
+  for (Row& row : rows_) row.unit = numbers[row.unit];
+  table_ = {};
+}
+
+void UnitSet::sort_rows() {
   // By counting, as rows are many and units are numbered.
-  std::vector<size_t> places(table_.size() + 1);
+  std::vector<size_t> places(units_.size() + 1);
   for (const Row& row : rows_) ++places[row.unit + 1];
   std::partial_sum(places.begin(), places.end(), places.begin());
   std::vector<Row> sorted(rows_.size());
@@ -313,7 +412,7 @@ const std::vector<UnitSet::Row>& UnitSet::rows() {
   const auto key = [](const Row& row) { return row.group * kBuckets + row.bucket; };
   // Now places[u] is where unit u ends. Rows of the same unit, group and bucket become one.
   size_t kept = 0, first = 0;
-  for (size_t unit = 0; unit < table_.size(); ++unit) {
+  for (size_t unit = 0; unit < units_.size(); ++unit) {
     const size_t last = places[unit];
     std::sort(&sorted[first], sorted.data() + last, [&](const Row& a, const Row& b) { return key(a) < key(b); });
     for (size_t i = first; i < last; ++i) {
@@ -327,58 +426,18 @@ const std::vector<UnitSet::Row>& UnitSet::rows() {
   }
   sorted.resize(kept);
   rows_ = std::move(sorted);
-  sorted_ = true;
-  return rows_;
-}
-
-UnitSet& UnitSet::lines() {
-  const std::lock_guard lock(cutting_);
-  if (lines_) return *lines_;
-  auto lines = std::make_unique<UnitSet>(groups_);
-  // Each unit is cut once; its parts are numbered, and its rows are copied for each of them.
-  std::vector<uint32_t> parts, ends;
-  std::vector<std::string_view> texts;
-  std::vector<uint8_t> opens;
-  const auto put = [&](std::string_view text, bool opening) {
-    texts.push_back(text);
-    opens.push_back(opening);
-  };
-  for (size_t i = 0; i < size(); ++i) {
-    const Word word = unit(i);
-    const std::string_view text = word.bytes;
-    size_t at = 0;
-    if (word.opens_line || text.starts_with(' ')) {
-      at = std::min(text.find('\n'), text.size());
-      put(text.substr(0, at + (at < text.size())), word.opens_line);
-    }
-    while (at < text.size()) {
-      const size_t end = text[at] == '\n' ? text.find_first_not_of('\n', at) : text.find('\n', at);
-      put(text.substr(at, end - at), false);
-      at = std::min(end, text.size());
-    }
-    ends.push_back(static_cast<uint32_t>(texts.size()));
-  }
-  parts.resize(texts.size());
-  lines->table_.find_indices(texts, opens.data(), parts.data());
-  for (const Row& row : rows()) {
-    for (size_t part = row.unit ? ends[row.unit - 1] : 0; part < ends[row.unit]; ++part) {
-      lines->rows_.push_back({parts[part], row.group, row.bucket, row.count});
-    }
-  }
-  lines->sorted_ = false;
-  lines_ = std::move(lines);
-  return *lines_;
 }
 
 std::vector<UnitSet::TextTotals> UnitSet::text_totals() {
+  arrange();
   std::vector<TextTotals> totals(static_cast<size_t>(groups_) * kBuckets);
   std::vector<Range> words;
   uint32_t known = kNever;
   TextTotals of_unit;
-  for (const Row& row : rows()) {
+  for (const Row& row : rows_) {
     if (row.unit != known) {
       known = row.unit;
-      const std::string_view text = unit(row.unit).bytes;
+      const std::string_view text = unit(row.unit).text;
       find_words(text, words);
       of_unit = {words.size(), 0, text.size()};
       for (const char c : text) of_unit.characters += !is_continuation(static_cast<unsigned char>(c));
@@ -391,10 +450,12 @@ std::vector<UnitSet::TextTotals> UnitSet::text_totals() {
   return totals;
 }
 
-Evaluation evaluate_units(const Encoder& encoder, UnitSet& all_units, const EvaluationRequest& request) {
+Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request) {
   encoder.require_independent_units();
-  const bool is_lines = encoder.newlines_stand_alone();
-  UnitSet& units = is_lines ? all_units.lines() : all_units;
+  if (units.cuts_lines() && !encoder.newlines_stand_alone()) {
+    throw std::invalid_argument("units were cut at newlines, which do not stand alone in this model");
+  }
+  units.arrange();
   const std::vector<UnitSet::Row>& rows = units.rows();
   constexpr size_t kRows = 1 << 14;
   std::atomic<size_t> next{0};
@@ -414,7 +475,11 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& all_units, const Eval
   };
   const size_t threads = std::clamp<size_t>(rows.size() / kRows, 1, std::max(request.threads, 1U));
   std::vector<std::unique_ptr<Worker>> workers;
-  for (size_t t = 0; t < threads; ++t) workers.push_back(std::make_unique<Worker>(encoder, units, request, is_lines));
+  std::unique_ptr<const SmallerSizes> smaller;
+  if (!request.merges.empty()) smaller = std::make_unique<const SmallerSizes>(encoder, request);
+  for (size_t t = 0; t < threads; ++t) {
+    workers.push_back(std::make_unique<Worker>(encoder, units, request, smaller.get()));
+  }
   run_on_threads(threads, [&](size_t t) { work(*workers[t]); });
   Evaluation result = std::move(workers[0]->result);
   for (size_t t = 1; t < threads; ++t) add_up(result, workers[t]->result);

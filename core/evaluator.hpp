@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,12 +13,14 @@
 
 namespace piecework {
 
-// Distinct units, and how often each occurs in which group (a language, say) and bucket.
+// Distinct units in the order of their bytes, and how often each occurs in which group (a language, say) and bucket.
 class UnitSet {
  public:
   static constexpr uint32_t kBuckets = 32;
 
-  explicit UnitSet(uint32_t groups) : groups_(groups) {}
+  // `cut_lines`: units are cut before and after newlines, so that fewer are distinct. It takes an encoder for which
+  // newlines stand alone.
+  UnitSet(uint32_t groups, bool cut_lines) : groups_(groups), cut_lines_(cut_lines) {}
 
   // Rows of one group. `opens`: the unit opens a document, so that it may get a dummy prefix.
   struct Columns {
@@ -28,6 +30,11 @@ class UnitSet {
   };
   void add(uint32_t group, const Columns& columns);
 
+  struct Unit {
+    std::string_view text;
+    bool opens;
+    bool followed;  // by a newline that was cut off, where the text has spaces or opens a document
+  };
   struct Row {
     uint32_t unit;
     uint16_t group;
@@ -39,22 +46,28 @@ class UnitSet {
   };
 
   uint32_t groups() const { return groups_; }
-  size_t size() const { return table_.size(); }
-  Word unit(size_t index) const { return table_.at(index); }
-  // Rows in the order of their units; call it when all are added.
-  const std::vector<Row>& rows();
+  bool cuts_lines() const { return cut_lines_; }
+  // From here on all are added; several threads may ask.
+  void arrange();
+  const Unit& unit(size_t number) const { return units_[number]; }
+  const std::vector<Row>& rows() const { return rows_; }  // in the order of their units
+  size_t size() {
+    arrange();
+    return units_.size();
+  }
   std::vector<TextTotals> text_totals();
-  // The same text with units cut before and after newlines, so that fewer are distinct. What is left of a unit's start
-  // ends with one newline if a newline came after it and it has spaces or opens a document.
-  UnitSet& lines();
 
  private:
+  void number_units();
+  void sort_rows();
+
   uint32_t groups_;
-  WordTable table_;  // the flag is `opens`; its counts mean nothing
+  bool cut_lines_;
+  WordTable table_;  // until units are arranged. The flag is `opens`; its counts mean nothing
   std::vector<Row> rows_;
-  bool sorted_ = true;
-  std::unique_ptr<UnitSet> lines_;
-  std::mutex sorting_, cutting_;  // several threads may evaluate on one set
+  std::once_flag arranged_;
+  std::string text_;  // of all units, one after the other
+  std::vector<Unit> units_;
 };
 
 // What is counted of each group and bucket, in this order.

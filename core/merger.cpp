@@ -15,7 +15,6 @@ namespace {
 
 constexpr uint32_t kNoNode = UINT32_MAX;
 constexpr size_t kFew = 40;  // bytes; up to here a scan for the best pair beats a heap
-constexpr size_t kLanes = 8;
 constexpr unsigned kPlaceBits = 6;
 static_assert(kFew < 1 << kPlaceBits);
 
@@ -112,8 +111,8 @@ void Merger::choose_letters(const std::vector<std::string>& texts) {
   for (size_t i = 0; i < kLetters; ++i) letters_[codes[i]] = static_cast<uint8_t>(i);
   for (size_t left = 0; left < kLetters; ++left) {
     for (size_t right = 0; right < kLetters; ++right) {
-      const Rule* rule = find_rule(near_symbols_[codes[left]], near_symbols_[codes[right]]);
-      if (rule) first_merges_[left * kLetters + right] = {rule->rank, rule->merged};
+      const SymbolId piece = merged(near_symbols_[codes[left]], near_symbols_[codes[right]]);
+      if (piece != kNoSymbol) first_merges_[left * kLetters + right] = {rank(piece), piece};
     }
   }
 }
@@ -131,21 +130,24 @@ void Merger::make_rules(const Model& model, const std::vector<std::string>& text
   rank_count_ = static_cast<uint32_t>(keys.size());
 
   // Characters that are no piece themselves can still be half of one.
-  auto next_symbol = static_cast<SymbolId>(model.size());
   auto half = [&](std::string_view text) -> SymbolId {
     if (const SymbolId found = by_text.find(text); found != kNoSymbol) return found;
     const Decoded c = decode_utf8(text.data(), text.data() + text.size());
     if (c.length != text.size()) return kNoSymbol;
     SymbolId& symbol = place_of_character(c.code);
-    if (symbol == kNoSymbol) symbol = next_symbol++;
+    if (symbol == kNoSymbol) {
+      symbol = static_cast<SymbolId>(model.size() + characters_.size());
+      characters_.push_back(c.code);
+    }
     return symbol;
   };
-  std::vector<Rule> rules;
+  std::vector<uint64_t> rules;
+  ranks_.assign(texts.size(), 0);
   for (uint32_t id = 0; id < texts.size(); ++id) {
     const std::string& text = texts[id];
     if (text.empty()) continue;
     const int64_t key = score_key(model.scores[id]);
-    const auto rank =
+    ranks_[id] =
         static_cast<uint32_t>(std::lower_bound(keys.begin(), keys.end(), key, std::greater<>()) - keys.begin());
     for (size_t cut = 1; cut < text.size(); ++cut) {
       if (is_continuation(static_cast<unsigned char>(text[cut]))) continue;
@@ -154,197 +156,81 @@ void Merger::make_rules(const Model& model, const std::vector<std::string>& text
       const SymbolId left = half(std::string_view(text).substr(0, cut));
       if (left == kNoSymbol) continue;
       const SymbolId right = half(std::string_view(text).substr(cut));
-      if (right != kNoSymbol) rules.push_back({static_cast<uint64_t>(left) << 32 | right, rank, id});
+      if (right == kNoSymbol) continue;
+      rules.push_back((static_cast<uint64_t>(left) << kSymbolBits | right) << kSymbolBits | id);
     }
   }
-  rules_ = {std::bit_ceil(rules.size() * 3 / 2 + 1), Rule{}};
-  rule_mask_ = rules_.size() - 1;
-  for (const Rule& rule : rules) {
-    const uint64_t hash = hash_pair(rule.pair >> 32, rule.pair & UINT32_MAX);
-    uint64_t at = hash & rule_mask_;
-    while (rules_[at].pair != kEmptyPair) at = (at + 1) & rule_mask_;
+  if (symbol_count() >= 1 << kSymbolBits) throw ModelError("more than 2 million pieces and characters");
+  rules_ = {rules.size() * 4 / 3 + 1, kNoRule};
+  for (const uint64_t rule : rules) {
+    const uint64_t hash = hash_pair(symbol_at(rule, 2), symbol_at(rule, 1));
+    size_t at = place_of(hash);
+    while (rules_[at] != kNoRule) at = next_place(at);
     rules_[at] = rule;
-    filter_[hash >> 40 & kFilterMask] |= static_cast<uint16_t>(1U << (hash >> 60));
+    filter_[hash & kFilterMask] |= filter_bit(hash);
   }
 }
-
-inline const Merger::Rule* Merger::find_rule(SymbolId left, SymbolId right) const {
-  return find_rule(left, right, hash_pair(left, right));
-}
-
-[[gnu::always_inline]] inline const Merger::Rule* Merger::find_rule(SymbolId left, SymbolId right,
-                                                                    uint64_t hash) const {
-  // Most pairs have no rule, and this says so from memory that is near.
-  if (!(filter_[hash >> 40 & kFilterMask] >> (hash >> 60) & 1)) return nullptr;
-  if (left == kNoSymbol) return nullptr;  // two of kNoSymbol would look like an empty place
-  const uint64_t pair = static_cast<uint64_t>(left) << 32 | right;
-  for (uint64_t at = hash & rule_mask_;; at = (at + 1) & rule_mask_) {
-    const Rule& rule = rules_[at];
-    if (rule.pair == pair) return &rule;
-    if (rule.pair == kEmptyPair) return nullptr;
-  }
-}
-
-inline void Merger::fetch_rule(uint64_t hash) const {
-  __builtin_prefetch(&filter_[hash >> 40 & kFilterMask]);
-  __builtin_prefetch(rules_.data() + (hash & rule_mask_));
-}
-
-// A short unit while it is merged. Arrays are by the place of a symbol's first character. A key is the rank of the pair
-// that starts at a place, and the place; kNone where there is no rule, and where the symbol is merged into the one
-// before it.
-struct Merger::Lane {
-  static constexpr int32_t kNone = INT32_MAX;
-  SymbolId symbols[kFew + 1], merged[kFew + 1];
-  int32_t keys[kFew + 4];
-  uint8_t begins[kFew + 1], next[kFew + 1], previous[kFew + 2];
-  size_t n;     // characters
-  size_t left;  // the place of the last merge, whose new pairs are still to be looked up; n before any
-  uint64_t hash_before, hash_after;
-  size_t unit;
-  MergeEvent* events;  // where the next one goes, or null
-
-  void set(size_t place, uint32_t rank, SymbolId symbol) {
-    keys[place] = rank == kNoRank ? kNone : static_cast<int32_t>(rank << kPlaceBits | place);
-    merged[place] = symbol;
-  }
-  void set(size_t place, const Rule* rule) {
-    if (rule) {
-      set(place, rule->rank, rule->merged);
-    } else {
-      keys[place] = kNone;
-    }
-  }
-  Segment* put_segments(Segment* out) const {
-    for (size_t i = 0; i < n; i = next[i]) {
-      *out++ = {symbols[i], begins[i], static_cast<uint32_t>(begins[next[i]] - begins[i])};
-    }
-    return out;
-  }
-};
 
 bool Merger::is_short(std::string_view unit) const {
   return unit.size() <= kFew && !has_unused_ && rank_count_ < INT32_MAX >> kPlaceBits;
 }
 
-void Merger::start(Lane& lane, std::string_view unit) const {
+// Arrays are by the place of a symbol's first character. A key is the rank of the pair that starts at a place, and the
+// place; kNone where there is no rule, and where the symbol is merged into the one before it.
+void Merger::merge_few(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events) const {
+  constexpr int32_t kNone = INT32_MAX;
+  SymbolId symbols[kFew + 1], pieces[kFew + 1];
+  int32_t keys[kFew + 4];
+  uint8_t begins[kFew + 1], next[kFew + 1], previous[kFew + 2];
+  const auto set = [&](size_t place, uint32_t rank, SymbolId piece) {
+    keys[place] = rank == kNoRank ? kNone : static_cast<int32_t>(rank << kPlaceBits | place);
+    pieces[place] = piece;
+  };
+  const auto look_up = [&](size_t left, size_t right) {
+    const SymbolId piece = merged(symbols[left], symbols[right]);
+    set(left, piece == kNoSymbol ? kNoRank : rank(piece), piece);
+  };
   size_t n = 0;
   uint8_t letter_before = kNoLetter;
   for (size_t at = 0; at < unit.size(); ++n) {
     const Decoded c = decode_utf8(unit.data() + at, unit.data() + unit.size());
-    lane.symbols[n] = symbol_of(c.code);
-    lane.begins[n] = static_cast<uint8_t>(at);
-    lane.next[n] = static_cast<uint8_t>(n + 1);
-    lane.previous[n + 1] = static_cast<uint8_t>(n);
+    symbols[n] = symbol_of(c.code);
+    begins[n] = static_cast<uint8_t>(at);
+    next[n] = static_cast<uint8_t>(n + 1);
+    previous[n + 1] = static_cast<uint8_t>(n);
     at += c.length;
     const uint8_t letter = c.code < kNear ? letters_[c.code] : kNoLetter;
     if (n > 0) {
       if (std::max(letter_before, letter) < kLetters) {
         const FirstMerge& pair = first_merges_[letter_before * kLetters + letter];
-        lane.set(n - 1, pair.rank, pair.merged);
+        set(n - 1, pair.rank, pair.merged);
       } else {
-        lane.set(n - 1, find_rule(lane.symbols[n - 1], lane.symbols[n]));
+        look_up(n - 1, n);
       }
     }
     letter_before = letter;
   }
-  lane.begins[n] = static_cast<uint8_t>(unit.size());
-  std::fill(lane.keys + n - 1, lane.keys + n + 3, Lane::kNone);
-  lane.n = lane.left = n;
-}
-
-// Looks up the pairs that the last merge made, and performs the best merge; false where there is none.
-[[gnu::always_inline]] inline bool Merger::advance(Lane& lane) const {
-  size_t left = lane.left;
-  if (left < lane.n) {
-    const size_t after = lane.next[left], before = lane.previous[left];
-    lane.set(left, after < lane.n ? find_rule(lane.symbols[left], lane.symbols[after], lane.hash_after) : nullptr);
-    if (left > 0) lane.set(before, find_rule(lane.symbols[before], lane.symbols[left], lane.hash_before));
+  begins[n] = static_cast<uint8_t>(unit.size());
+  std::fill(keys + n - 1, keys + n + 3, kNone);
+  for (int32_t best; (best = smallest(keys, n)) != kNone;) {
+    const size_t left = best & ((1 << kPlaceBits) - 1), right = next[left], after = next[right];
+    symbols[left] = pieces[left];
+    if (events) events->push_back({symbols[left], begins[left], begins[after]});
+    keys[left] = keys[right] = kNone;
+    next[left] = static_cast<uint8_t>(after);
+    previous[after] = static_cast<uint8_t>(left);
+    if (after < n) look_up(left, after);
+    if (left > 0) look_up(previous[left], left);
   }
-  const int32_t best = smallest(lane.keys, lane.n);
-  if (best == Lane::kNone) return false;
-  left = lane.left = best & ((1 << kPlaceBits) - 1);
-  const size_t right = lane.next[left], after = lane.next[right];
-  lane.symbols[left] = lane.merged[left];
-  if (lane.events) *lane.events++ = {lane.symbols[left], lane.begins[left], lane.begins[after]};
-  lane.keys[right] = Lane::kNone;
-  lane.next[left] = static_cast<uint8_t>(after);
-  lane.previous[after] = static_cast<uint8_t>(left);
-  if (after < lane.n) fetch_rule(lane.hash_after = hash_pair(lane.symbols[left], lane.symbols[after]));
-  if (left > 0) fetch_rule(lane.hash_before = hash_pair(lane.symbols[lane.previous[left]], lane.symbols[left]));
-  return true;
-}
-
-void Merger::segment_all(MergeBatch& batch, Workspace& workspace, bool with_events) const {
-  size_t bytes = 0;
-  for (const std::string_view unit : batch.units) bytes += unit.size();
-  // A unit has no more segments, and no more merges, than bytes.
-  batch.segments.resize(bytes);
-  batch.events.resize(with_events ? bytes : 0);
-  batch.results.resize(batch.units.size());
-  std::array<Lane, kLanes> lanes;
-  size_t taken = 0;
-  uint32_t place = 0;
-  // Puts the next short unit into a lane; others are done at once.
-  const auto refill = [&](Lane& lane) {
-    while (taken < batch.units.size()) {
-      const size_t index = taken++;
-      const std::string_view unit = batch.units[index];
-      MergeBatch::Result& result = batch.results[index] = {place, place, place, place};
-      place += static_cast<uint32_t>(unit.size());
-      if (is_short(unit)) {
-        start(lane, unit);
-        lane.unit = index;
-        lane.events = with_events ? &batch.events[result.event] : nullptr;
-        return true;
-      }
-      workspace.events.clear();
-      segment(unit, workspace, with_events ? &workspace.events : nullptr);
-      std::copy(workspace.segments.begin(), workspace.segments.end(), batch.segments.begin() + result.segment);
-      std::copy(workspace.events.begin(), workspace.events.end(), batch.events.begin() + result.event);
-      result.segment_end += static_cast<uint32_t>(workspace.segments.size());
-      result.event_end += static_cast<uint32_t>(workspace.events.size());
-    }
-    return false;
-  };
-  size_t active = 0;
-  while (active < kLanes && refill(lanes[active])) ++active;
-  while (active > 0) {
-    for (size_t i = 0; i < active;) {
-      Lane& lane = lanes[i];
-      if (advance(lane)) {
-        ++i;
-        continue;
-      }
-      MergeBatch::Result& result = batch.results[lane.unit];
-      Segment* const begin = &batch.segments[result.segment];
-      result.segment_end += static_cast<uint32_t>(lane.put_segments(begin) - begin);
-      if (with_events) result.event_end = static_cast<uint32_t>(lane.events - batch.events.data());
-      if (refill(lane)) {
-        ++i;
-      } else if (--active > i) {
-        lane = lanes[active];
-      }
-    }
+  for (size_t i = 0; i < n; i = next[i]) {
+    workspace.segments.push_back({symbols[i], begins[i], static_cast<uint32_t>(begins[next[i]] - begins[i])});
   }
 }
 
 // Cuts one unit into tokens: characters first, then always the best pair, the leftmost of equals.
 void Merger::segment(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events) const {
   workspace.segments.clear();
-  if (is_short(unit)) {
-    Lane lane;
-    MergeEvent made[kFew];
-    start(lane, unit);
-    lane.events = events ? made : nullptr;
-    while (advance(lane)) {
-    }
-    if (events) events->insert(events->end(), made, lane.events);
-    workspace.segments.resize(lane.n);
-    workspace.segments.resize(
-        static_cast<size_t>(lane.put_segments(workspace.segments.data()) - workspace.segments.data()));
-    return;
-  }
+  if (is_short(unit)) return merge_few(unit, workspace, events);
   workspace.nodes.clear();
   workspace.parts.clear();
   for (size_t at = 0; at < unit.size();) {
@@ -366,9 +252,9 @@ void Merger::merge_many(Workspace& workspace, std::vector<MergeEvent>* events) c
     return a.rank != b.rank ? a.rank > b.rank : a.left > b.left;
   };
   const auto candidate = [&](uint32_t left, uint32_t right) {
-    const Rule* rule = find_rule(nodes[left].symbol, nodes[right].symbol);
-    if (!rule) return false;
-    heap.push_back({rule->rank, left, right, nodes[left].symbol, nodes[right].symbol});
+    const SymbolId piece = merged(nodes[left].symbol, nodes[right].symbol);
+    if (piece == kNoSymbol) return false;
+    heap.push_back({rank(piece), left, right, nodes[left].symbol, nodes[right].symbol});
     return true;
   };
   heap.clear();
@@ -390,7 +276,7 @@ void Merger::merge_many(Workspace& workspace, std::vector<MergeEvent>* events) c
       left.left = parts;
       left.right = parts + 1;
     }
-    left.symbol = find_rule(left.symbol, right.symbol)->merged;
+    left.symbol = merged(left.symbol, right.symbol);
     left.length += right.length;
     if (events) events->push_back({left.symbol, left.begin, left.begin + left.length});
     left.next = right.next;

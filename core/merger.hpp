@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hash.hpp"
 #include "huge_array.hpp"
 #include "model.hpp"
 
@@ -29,25 +30,6 @@ struct MergeEvent {
   uint32_t begin, end;
 };
 
-// Units to merge together, and what became of them.
-struct MergeBatch {
-  struct Result {
-    uint32_t segment, segment_end;  // in `segments`
-    uint32_t event, event_end;      // in `events`
-  };
-  std::vector<std::string_view> units;
-  std::vector<Result> results;
-  std::vector<Segment> segments;
-  std::vector<MergeEvent> events;
-
-  void clear() {
-    units.clear();
-    results.clear();
-    segments.clear();
-    events.clear();
-  }
-};
-
 class Merger {
  public:
   explicit Merger(const Model& model);
@@ -58,25 +40,30 @@ class Merger {
   // The tokens of `unit` into workspace.segments, and the merges in their order into `events` if it is given.
   void segment(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events = nullptr) const;
 
-  // The same for many units, and quicker: while the rules for one are fetched from memory, others go on.
-  void segment_all(MergeBatch& batch, Workspace& workspace, bool with_events) const;
-
   SymbolId symbol_of(char32_t code) const {
     if (code < kNear) return near_symbols_[code];
     const auto found = far_symbols_.find(code);
     return found == far_symbols_.end() ? kNoSymbol : found->second;
   }
+  // What two symbols that stand side by side are merged to, or kNoSymbol.
+  SymbolId merged(SymbolId left, SymbolId right) const;
+  // Of two merges that are at hand, the one to the piece of smaller rank comes first. Equal scores have equal ranks.
+  uint32_t rank(SymbolId piece) const { return ranks_[piece]; }
+  // Calls `use(left, right, merged)` for all there are.
+  template <class Use>
+  void for_each_merge(Use&& use) const {
+    for (const uint64_t rule : rules_) {
+      if (rule != kNoRule) use(symbol_at(rule, 2), symbol_at(rule, 1), symbol_at(rule, 0));
+    }
+  }
+  size_t symbol_count() const { return ranks_.size() + characters_.size(); }
+  // The characters that are symbols but no pieces.
+  const std::vector<char32_t>& characters() const { return characters_; }
   // Whether some piece has these two bytes, of two characters, side by side.
   bool joins(unsigned char left, unsigned char right) const { return joined_[static_cast<size_t>(left) << 8 | right]; }
 
  private:
   static constexpr uint32_t kNoRank = UINT32_MAX;
-  static constexpr uint64_t kEmptyPair = UINT64_MAX;
-  struct Rule {
-    uint64_t pair = kEmptyPair;
-    uint32_t rank = 0;  // 0 merges first; equal scores have equal ranks
-    SymbolId merged = 0;
-  };
   // A symbol during merging; `next` and `previous` are indices, kNoNode at the ends.
   struct Node {
     SymbolId symbol;
@@ -92,14 +79,8 @@ class Merger {
   void make_rules(const Model& model, const std::vector<std::string>& texts);
   void choose_letters(const std::vector<std::string>& texts);
   SymbolId& place_of_character(char32_t code);
-  const Rule* find_rule(SymbolId left, SymbolId right) const;
-  const Rule* find_rule(SymbolId left, SymbolId right, uint64_t hash) const;
-  void fetch_rule(uint64_t hash) const;
-  // For short units.
-  struct Lane;
   bool is_short(std::string_view unit) const;
-  void start(Lane& lane, std::string_view unit) const;
-  bool advance(Lane& lane) const;
+  void merge_few(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events) const;
   void merge_many(Workspace& workspace, std::vector<MergeEvent>* events) const;
   void put_segment(const Node& node, Workspace& workspace) const;
 
@@ -119,13 +100,39 @@ class Merger {
   };
   std::vector<uint8_t> letters_;  // by code point, up to kNear
   std::vector<FirstMerge> first_merges_;
-  HugeArray<Rule> rules_;  // open addressing
+  // A rule is two symbols and what they are merged to, in one number. Open addressing, as full as can be: reaching into
+  // this table is most of the work of merging, and it takes several times as long where the table is large.
+  static constexpr unsigned kSymbolBits = 21;
+  static constexpr uint64_t kNoRule = UINT64_MAX;
+  static SymbolId symbol_at(uint64_t rule, unsigned place) {
+    return static_cast<SymbolId>(rule >> kSymbolBits * place & ((1 << kSymbolBits) - 1));
+  }
+  size_t place_of(uint64_t hash) const {
+    return static_cast<size_t>(static_cast<unsigned __int128>(hash) * rules_.size() >> 64);
+  }
+  size_t next_place(size_t at) const { return at + 1 == rules_.size() ? 0 : at + 1; }
+  uint16_t filter_bit(uint64_t hash) const { return static_cast<uint16_t>(1U << (hash >> 20 & 15)); }
+  HugeArray<uint64_t> rules_;
+  std::vector<uint32_t> ranks_;  // by piece
   uint32_t rank_count_ = 0;
-  uint64_t rule_mask_ = 0;
+  std::vector<char32_t> characters_;
   // A bit for each rule at a place that its hash gives, to turn away pairs without one: 256 KB.
   static constexpr uint64_t kFilterMask = (1 << 17) - 1;
   std::vector<uint16_t> filter_;
 };
+
+[[gnu::always_inline]] inline SymbolId Merger::merged(SymbolId left, SymbolId right) const {
+  const uint64_t hash = hash_pair(left, right);
+  // Most pairs have no rule, and this says so from memory that is near.
+  if (!(filter_[hash & kFilterMask] & filter_bit(hash))) return kNoSymbol;
+  if (left == kNoSymbol || right == kNoSymbol) return kNoSymbol;
+  const uint64_t pair = static_cast<uint64_t>(left) << kSymbolBits | right;
+  for (size_t at = place_of(hash);; at = next_place(at)) {
+    const uint64_t rule = rules_[at];
+    if (rule >> kSymbolBits == pair) return symbol_at(rule, 0);
+    if (rule == kNoRule) return kNoSymbol;
+  }
+}
 
 struct Merger::Workspace {
   std::vector<Segment> segments;

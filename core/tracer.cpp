@@ -7,86 +7,46 @@
 
 namespace piecework {
 
-void Encoder::cut(std::string_view unit, std::vector<TracePart>& parts, MergeBatch& batch) const {
-  for (size_t at = 0; at < unit.size();) {
-    const auto begin = static_cast<uint32_t>(at);
-    const size_t length = symbols_.match(unit.substr(at));
-    at = length > 0 ? at + length : unit_end(unit, at);
-    parts.push_back(
-        {begin, static_cast<uint32_t>(at), length > 0 ? kNoSymbol : static_cast<uint32_t>(batch.units.size())});
-    if (length == 0) batch.units.push_back(unit.substr(begin, at - begin));
-  }
+const MergeTrees& Encoder::trees() const {
+  std::call_once(growing_, [this] { trees_ = std::make_unique<const MergeTrees>(merger_, model_); });
+  return *trees_;
 }
 
-void Encoder::trace(std::string_view unit, std::span<const TracePart> parts, const MergeBatch& batch, Trace& trace,
-                    const std::vector<uint32_t>* merge_numbers) const {
-  trace.tokens.clear();
-  trace.merges.clear();
-  trace.whole.clear();
-  trace.text_tokens = 0;
-  const size_t spaces = std::min(unit.find_first_not_of(' '), unit.size());
-  bool after_unknown = false;  // without byte fallback, a run of unknown characters is one token
-  const auto put = [&](SymbolId symbol, uint32_t begin, uint32_t end) {
-    const bool known = symbol < model_.size();
-    if (known) {
-      trace.tokens.push_back({symbol, begin, end, unit[begin] == ' ' && model_.types[symbol] != PieceType::control});
-    } else if (model_.byte_fallback) {
-      put_ids({symbol, begin, end - begin}, unit,
-              [&](uint32_t id) { trace.tokens.push_back({id, begin, end, false}); });
-    } else if (after_unknown) {
-      trace.tokens.back().end = end;
-    } else {
-      trace.tokens.push_back({unknown_, begin, end, false});
-    }
-    after_unknown = !known;
-  };
-  for (const TracePart& part : parts) {
-    if (part.merged == kNoSymbol) {
-      put(symbol_ids_.find(unit.substr(part.begin, part.end - part.begin))->second, part.begin, part.end);
-      trace.whole.push_back({part.begin, part.end});
-      ++trace.text_tokens;
-      continue;
-    }
-    const MergeBatch::Result& result = batch.results[part.merged];
-    for (uint32_t i = result.segment; i < result.segment_end; ++i) {
-      const Segment& s = batch.segments[i];
-      put(s.symbol, part.begin + s.begin, part.begin + s.begin + s.length);
-    }
-    if (!merge_numbers) continue;
-    uint32_t highest = 0;
-    for (uint32_t i = result.event; i < result.event_end; ++i) {
-      const MergeEvent& event = batch.events[i];
-      const uint32_t number = (*merge_numbers)[event.piece];
-      if (number == kNoSymbol) continue;
-      highest = std::max(highest, number);
-      trace.merges.push_back({highest, part.begin + event.begin, part.begin + event.end});
-    }
+void Encoder::trace(std::string_view unit, PrefixEncoder& prefixes, std::vector<TracedToken>& tokens) const {
+  tokens.clear();
+  const auto put = [&](const Segment& segment) { put_traced(segment, unit, tokens); };
+  uint32_t begin = 0;
+  for (uint32_t at = 0; at < unit.size(); ++at) {
+    if (!symbols_.may_start(unit[at])) continue;
+    const auto length = static_cast<uint32_t>(symbols_.match(unit.substr(at)));
+    if (!length) continue;
+    prefixes.encode(unit.substr(begin, at - begin), begin, put);
+    put({symbol_ids_.find(unit.substr(at, length))->second, at, length});
+    begin = at + length;
+    at = begin - 1;
   }
-  if (!merge_numbers) return;
-  // Before any merge: a token a character, several where it falls back to bytes, one for a run of unknown ones.
-  bool unknown_run = false;
-  for (size_t at = spaces; at < unit.size();) {
-    if (const size_t length = symbols_.match(unit.substr(at))) {
-      at += length;
-      unknown_run = false;
-      continue;
-    }
-    const Decoded c = decode_utf8(unit.data() + at, unit.data() + unit.size());
-    const auto begin = static_cast<uint32_t>(at), end = static_cast<uint32_t>(at + c.length);
-    at = end;
-    const bool known = merger_.symbol_of(c.code) < model_.size();
-    if (known || (model_.byte_fallback && c.length == 1)) {
-      ++trace.text_tokens;
-      trace.whole.push_back({begin, end});
-    } else if (model_.byte_fallback) {
-      trace.text_tokens += c.length;
-    } else if (unknown_run) {
-      trace.whole.back().end = end;
+  prefixes.encode(unit.substr(begin), begin, put);
+}
+
+void Encoder::put_traced(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const {
+  const auto [symbol, begin, length] = segment;
+  const uint32_t end = begin + length;
+  if (symbol < model_.size()) {
+    if (model_.types[symbol] == PieceType::unused && (*trees_)[symbol].left != kNoSymbol) {
+      // It takes part in merging, but is taken apart again.
+      const MergeTrees::Node& node = (*trees_)[symbol];
+      const uint32_t left = trees_->length(node.left);
+      put_traced({node.left, begin, left}, unit, tokens);
+      put_traced({node.right, begin + left, length - left}, unit, tokens);
     } else {
-      ++trace.text_tokens;
-      trace.whole.push_back({begin, end});
+      tokens.push_back({symbol, begin, end, unit[begin] == ' ' && model_.types[symbol] != PieceType::control});
     }
-    unknown_run = !known && !model_.byte_fallback;
+  } else if (model_.byte_fallback) {
+    put_ids(segment, unit, [&](uint32_t id) { tokens.push_back({id, begin, end, false}); });
+  } else if (!tokens.empty() && tokens.back().id == unknown_ && tokens.back().end == begin) {
+    tokens.back().end = end;  // without byte fallback, a run of unknown characters is one token
+  } else {
+    tokens.push_back({unknown_, begin, end, false});
   }
 }
 
@@ -123,14 +83,10 @@ std::vector<TextMerge> Encoder::merges(std::string_view text) const {
 }
 
 size_t Encoder::count_tokens(std::string_view normalized) const {
-  std::vector<TracePart> parts;
-  MergeBatch batch;
-  Merger::Workspace workspace;
-  Trace result;
-  cut(normalized, parts, batch);
-  merge(batch, workspace, false);
-  trace(normalized, parts, batch, result, nullptr);
-  return result.tokens.size();
+  std::vector<TracedToken> tokens;
+  PrefixEncoder prefixes = prefix_encoder();
+  trace(normalized, prefixes, tokens);
+  return tokens.size();
 }
 
 void Encoder::require_independent_units() const {

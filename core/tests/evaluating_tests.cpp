@@ -1,10 +1,14 @@
-// Figures from counted units: many merged at once as one by one, and text cut at newlines as whole documents.
+// Figures from counted units: tokens without merging as with it, and text cut at newlines as whole documents.
+#include <algorithm>
 #include <random>
+#include <set>
 
 #include "check.hpp"
 #include "evaluator.hpp"
+#include "merge_trees.hpp"
 #include "merger.hpp"
 #include "models.hpp"
+#include "prefix_encoder.hpp"
 
 namespace piecework {
 namespace {
@@ -22,52 +26,45 @@ std::string random_text(std::mt19937& random, size_t length, std::string_view le
   return text;
 }
 
-std::string show_segments(const Segment* begin, const Segment* end) {
-  std::string text;
-  for (; begin < end; ++begin) {
-    text +=
-        std::to_string(begin->symbol) + ":" + std::to_string(begin->begin) + "+" + std::to_string(begin->length) + " ";
-  }
-  return text;
+std::string show(const Segment& segment) {
+  return std::to_string(segment.symbol) + ":" + std::to_string(segment.begin) + "+" + std::to_string(segment.length) +
+         " ";
 }
 
-std::string show_events(const MergeEvent* begin, const MergeEvent* end) {
-  std::string text;
-  for (; begin < end; ++begin) {
-    text += std::to_string(begin->piece) + ":" + std::to_string(begin->begin) + "-" + std::to_string(begin->end) + " ";
-  }
-  return text;
-}
-
-void check_batch(const Model& model) {
+// Texts in the order of their bytes, and some that are not, encoded from last tokens and by merging.
+void check_prefixes(const Model& model, std::mt19937& random) {
   const Merger merger(model);
-  std::mt19937 random(7);
+  const MergeTrees trees(merger, model);
+  PrefixEncoder prefixes(merger, trees);
   std::vector<std::string> texts;
-  for (size_t i = 0; i < 300; ++i) texts.push_back(random_text(random, 1 + random() % (i % 7 ? 12 : 60), "aabb@ c"));
-  MergeBatch batch;
-  batch.units.assign(texts.begin(), texts.end());
+  for (size_t i = 0; i < 300; ++i) texts.push_back(random_text(random, 1 + random() % (i % 9 ? 12 : 400), "aabb@ c"));
+  std::sort(texts.begin(), texts.begin() + 250);
   Merger::Workspace workspace;
-  merger.segment_all(batch, workspace, true);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    std::vector<MergeEvent> events;
-    merger.segment(texts[i], workspace, &events);
-    const MergeBatch::Result& result = batch.results[i];
-    CHECK_EQUAL(show_segments(&batch.segments[result.segment], batch.segments.data() + result.segment_end),
-                show_segments(workspace.segments.data(), workspace.segments.data() + workspace.segments.size()));
-    CHECK_EQUAL(show_events(&batch.events[result.event], batch.events.data() + result.event_end),
-                show_events(events.data(), events.data() + events.size()));
+  for (const std::string& text : texts) {
+    std::string found, expected;
+    prefixes.encode(text, 0, [&](const Segment& segment) { found += show(segment); });
+    merger.segment(text, workspace);
+    for (const Segment& segment : workspace.segments) expected += show(segment);
+    CHECK_EQUAL(found, expected);
   }
 }
 
-TEST(merging_many_units_at_once) {
-  check_batch(model_of(kPieces));
+TEST(encoding_from_last_tokens) {
+  std::mt19937 random(7);
+  check_prefixes(model_of(kPieces), random);
+  check_prefixes(model_of({"a"}), random);
   Model equal = model_of(kPieces);
   std::fill(equal.scores.begin(), equal.scores.end(), -1.0F);
-  check_batch(equal);
-  Model unused = model_of(kPieces);
-  unused.types[2] = PieceType::unused;
-  check_batch(unused);
-  check_batch(model_of({"a"}));
+  check_prefixes(equal, random);
+  // Pieces and scores that no training gives: halves that merge after their wholes, pieces that nothing makes, ties.
+  for (size_t round = 0; round < 200; ++round) {
+    std::set<std::string> pieces{"a", "b"};
+    const size_t count = 3 + random() % 30;
+    while (pieces.size() < count) pieces.insert(random_text(random, 1 + random() % 5, "aab@c"));
+    Model model = model_of({pieces.begin(), pieces.end()});
+    for (float& score : model.scores) score = -static_cast<float>(random() % (round % 2 ? 1000 : 5));
+    check_prefixes(model, random);
+  }
 }
 
 // Tokens, starts and continued words of documents, by encoding each whole.
@@ -95,7 +92,7 @@ void check_documents(const Model& model, bool cut) {
   std::mt19937 random(11);
   std::vector<std::string> documents{"\n", "\n\nab", "ab\n", " \n ", "a\n\n  b\nab ab\n"};
   for (size_t i = 0; i < 200; ++i) documents.push_back(random_text(random, 1 + random() % 20, "aabb@  \n\nc"));
-  UnitSet units(1);
+  UnitSet units(1, cut);
   for (const std::string& document : documents) {
     std::vector<std::string_view> parts;
     for (size_t at = 0; at < document.size();) {

@@ -76,9 +76,12 @@ def test_counts_of_another_format(tmp_path: Path) -> None:
 
 def test_tables_of_another_make(tokenizer: pw.Tokenizer) -> None:
     units = pw.count_units(TEXTS)
-    tables = {kind: units._tables[kind].drop_columns(["bucket"]) for kind in ("eval", "eval_plain")}
+    tables = {
+        kind: {language: table.drop_columns(["bucket"]) for language, table in by_language.items()}
+        for kind, by_language in units._tables.items()
+    }
     with pytest.raises(pw.InputError, match=r"no column bucket .* count again"):
-        pw.evaluate(tokenizer, UnitCounts(tables, units.languages))
+        pw.evaluate(tokenizer, UnitCounts(tables))
 
 
 def test_sizes_that_the_model_does_not_have(tokenizer: pw.Tokenizer) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from piecework.counting.partial import TABLES
@@ -15,11 +16,12 @@ from piecework.errors import InputError
 from piecework.storage import Location, RemotePath, arrow_source, locate
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
     from piecework.counting.words import WordCounts
 
-__all__ = ["COUNTS_FILE", "FORMAT", "SUBSETS_FILE", "Counts", "read_description", "table_file"]
+__all__ = ["COUNTS_FILE", "FORMAT", "SUBSETS_FILE", "Counts", "read_description", "stretches", "table_file", "with_names"]
 
 FORMAT = 1
 COUNTS_FILE = "counts.json"
@@ -161,7 +163,7 @@ class Counts:
         import pyarrow as pa
         from pyarrow import compute
 
-        for batch in self._batches("train", [subset], ["word", "count"]):
+        for _, batch in self._batches("train", [subset], ["word", "count"]):
             try:
                 factor = pa.scalar(scale, pa.uint64())
                 yield batch.column("word"), compute.multiply_checked(batch.column("count"), factor)
@@ -182,10 +184,25 @@ class Counts:
 
         from piecework.counting.merge import column_types
 
-        table = "eval_plain" if plain else "eval"
-        schema = column_types(table)
-        batches = self._batches(table, self._chosen(language, category), schema.names)
+        schema = column_types("eval_plain" if plain else "eval")
+        batches = (
+            with_names(batch, subset).cast(schema)
+            for subset, batch in self.evaluation_batches(language, category, plain=plain)
+        )
         return pa.Table.from_batches(list(batches), schema)
+
+    def evaluation_batches(
+        self,
+        language: str | Sequence[str] | None = None,
+        category: str | Sequence[str] | None = None,
+        *,
+        plain: bool = False,
+    ) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
+        """The same a little at a time, each of one language and category, and without columns for these."""
+        from piecework.counting.merge import column_types
+
+        table = "eval_plain" if plain else "eval"
+        return self._batches(table, self._chosen(language, category), column_types(table).names[2:])
 
     def _chosen(
         self, language: str | Sequence[str] | None, category: str | Sequence[str] | None
@@ -204,26 +221,40 @@ class Counts:
             subsets = [subset for subset in subsets if subset[index] in names]
         return subsets
 
-    def _batches(self, table: str, subsets: Sequence[tuple[str, str]], columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, table: str, subsets: Sequence[tuple[str, str]], columns: list[str]
+    ) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
         """Rows of these subsets, a little at a time; row groups without any are not read."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = self.folder / table_file(table)
         wanted = set(subsets)
+        names = ["language", "category"]
         try:
-            with pq.ParquetFile(arrow_source(path)) as file:
+            # Names as numbers, or reading them would take as long as all the rest.
+            with pq.ParquetFile(arrow_source(path), read_dictionary=names) as file:
                 for number in range(file.num_row_groups):
                     first, last = _ends(file.metadata.row_group(number))
                     if first == last:
                         if first in wanted:
-                            yield from file.iter_batches(1 << 16, row_groups=[number], columns=columns)
+                            batches = file.iter_batches(1 << 16, [number], columns, use_threads=False)
+                            yield from ((first, batch) for batch in batches)
                     elif any(first <= subset <= last for subset in wanted):
-                        every = list(dict.fromkeys((*columns, "language", "category")))
-                        for batch in file.iter_batches(1 << 16, row_groups=[number], columns=every):
-                            yield from (part.select(columns) for part in _of_subsets(batch, wanted))
+                        for batch in file.iter_batches(1 << 16, [number], [*names, *columns], use_threads=False):
+                            for subset, part in _by_subset(batch):
+                                if subset in wanted:
+                                    yield subset, part.select(columns)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: cannot read: {error}; run piecework count again, with --force") from error
+
+
+def with_names(batch: pa.RecordBatch, subset: tuple[str, str]) -> pa.RecordBatch:
+    """The rows of one language and category, with columns for these before the others."""
+    import pyarrow as pa
+
+    names = [pa.repeat(pa.scalar(name, pa.string()), len(batch)) for name in subset]
+    return pa.RecordBatch.from_arrays([*names, *batch.columns], ["language", "category", *batch.schema.names])
 
 
 def _ends(group: Any) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -232,21 +263,25 @@ def _ends(group: Any) -> tuple[tuple[str, str], tuple[str, str]]:
     return (languages.min, categories.min), (languages.max, categories.max)
 
 
-def _of_subsets(batch: pa.RecordBatch, wanted: Collection[tuple[str, str]]) -> Iterator[pa.RecordBatch]:
-    """The stretches of rows of these subsets; rows are sorted by subset."""
-    from pyarrow import compute
+def _by_subset(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
+    """The stretches of rows of one subset each; rows are sorted by subset."""
+    languages, categories = batch["language"], batch["category"]
+    numbers = languages.indices.to_numpy() * len(categories.dictionary) + categories.indices.to_numpy()
+    for start, stop in stretches(numbers):
+        yield (languages[start].as_py(), categories[start].as_py()), batch.slice(start, stop - start)
 
-    start = 0
-    while start < len(batch):
-        subset = batch["language"][start].as_py(), batch["category"][start].as_py()
-        rest = batch.slice(start)
-        same = compute.and_(
-            compute.equal(rest["language"], rest["language"][0]), compute.equal(rest["category"], rest["category"][0])
-        )
-        length = compute.index(same, False).as_py() if not compute.all(same).as_py() else len(rest)
-        if subset in wanted:
-            yield rest.slice(0, length)
-        start += length
+
+def stretches(numbers: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """From where to where the same number stands.
+
+    >>> import numpy as np
+    >>> list(stretches(np.array([7, 7, 3])))
+    [(0, 2), (2, 3)]
+    """
+    import numpy as np
+
+    cuts = np.flatnonzero(np.diff(numbers)) + 1
+    return pairwise([0, *cuts.tolist(), len(numbers)] if len(numbers) else [])
 
 
 def _name(subset: tuple[str, str]) -> str:

@@ -72,10 +72,11 @@ class Passes:
         figures: dict[str, list[Figure]] = {}
         counted: dict[UnitKind, Counted] = {}
         not_additive = [metric for metric in metrics if not metric.adds_up]
+        cut_lines = self._tokenizer._encoder.newlines_stand_alone
         if self._sizes is not None or not not_additive:
-            counted = self._count(units.whole)
+            counted = self._count(units.arranged(cut_lines=cut_lines))
         if not_additive:
-            blocks = self._count_blocks(units.in_blocks)
+            blocks = self._count_blocks(units.arranged(in_blocks=True, cut_lines=cut_lines))
             for metric in not_additive:
                 groups = range(len(units.groups) + units.overall)
                 of_kind = blocks[metric.units]

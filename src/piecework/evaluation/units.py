@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,6 +13,7 @@ import numpy as np
 
 from piecework import _core
 from piecework.corpus.sampling import BUCKETS, Sampler
+from piecework.counting.store import stretches, with_names
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, UnitKind
@@ -27,7 +28,6 @@ GroupBy = Literal["language", "subset"]
 BLOCKS = 16
 """What is distinct is counted by blocks of two buckets, which takes half the memory that buckets would."""
 
-_COLUMNS = ("language", "category", "bucket", "opens", "unit", "count")
 _BATCH_DOCUMENTS = 1024
 
 
@@ -43,30 +43,42 @@ class UnitSource(Protocol):
     ) -> pa.Table:
         """Rows of language, category, bucket, opens, unit and count; `plain` is without ASCII punctuation."""
 
+    def evaluation_batches(
+        self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
+    ) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
+        """The same, each of one language and category, and without columns for these."""
+
 
 class UnitCounts:
     """The units of documents, counted by language; `count_units` makes them."""
 
-    def __init__(self, tables: Mapping[UnitKind, pa.Table], languages: Iterable[str]) -> None:
+    def __init__(self, tables: Mapping[UnitKind, Mapping[str, pa.Table]]) -> None:
+        """Tables of bucket, opens, unit and count, by language."""
         self._tables = tables
-        self.languages = sorted(languages)
+        self.languages = sorted(tables["eval"])
 
     def evaluation(
         self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
     ) -> pa.Table:
         """Rows of language, category, bucket, opens, unit and count."""
         import pyarrow as pa
-        from pyarrow import compute
 
-        table = self._tables["eval_plain" if plain else "eval"]
-        for name, wanted in (("language", language), ("category", category)):
-            if wanted is not None:
-                values = pa.array([wanted] if isinstance(wanted, str) else wanted, pa.string())
-                table = table.filter(compute.is_in(table.column(name), value_set=values))
-        return table
+        batches = self.evaluation_batches(language, category, plain=plain)
+        named = [with_names(batch, subset) for subset, batch in batches]
+        return pa.Table.from_batches(named or [with_names(_no_rows(), ("", ""))])
+
+    def evaluation_batches(
+        self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
+    ) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
+        """The same, each of one language and category, which is empty, and without columns for these."""
+        wanted = self.languages if language is None else [language] if isinstance(language, str) else language
+        for name, table in self._tables["eval_plain" if plain else "eval"].items():
+            if name in wanted and not category:
+                yield from (((name, ""), batch) for batch in table.to_batches())
 
     def __repr__(self) -> str:
-        return f"UnitCounts({self._tables['eval'].num_rows:,} rows, {', '.join(self.languages)})"
+        rows = sum(table.num_rows for table in self._tables["eval"].values())
+        return f"UnitCounts({rows:,} rows, {', '.join(self.languages)})"
 
 
 def count_units(
@@ -83,7 +95,7 @@ def count_units(
     [' världen', 'Hej']
     """
     sampler = Sampler(seed=seed, train=Fraction(0), evaluation=Fraction(0), weights={"": Fraction(1)})
-    parts: dict[UnitKind, list[Any]] = {"eval": [], "eval_plain": []}
+    tables: dict[UnitKind, dict[str, pa.Table]] = {"eval": {}, "eval_plain": {}}
     for language in sorted(documents):
         if isinstance(documents[language], (str, bytes)):
             raise InputError(f'the documents of "{language}" are one string; for a single document write [text]')
@@ -97,24 +109,14 @@ def count_units(
                 places = list(buckets[language][done : done + len(batch)])
             counter.add_evaluation(batch, places)
             done += len(batch)
-        tables = counter.take()
-        for kind in parts:
-            parts[kind].append(_with_names(tables[kind], language))
-    return UnitCounts({kind: _together(tables) for kind, tables in parts.items()}, documents)
+        for kind, table in counter.take().items():
+            if kind in tables:
+                tables[kind][language] = table
+    return UnitCounts(tables)
 
 
-def _with_names(table: pa.Table, language: str) -> pa.Table:
-    import pyarrow as pa
-
-    names = {"language": language, "category": ""}
-    columns = {name: pa.repeat(pa.scalar(value, pa.string()), table.num_rows) for name, value in names.items()}
-    return pa.table({**columns, **{name: table.column(name) for name in table.column_names}})
-
-
-def _together(tables: list[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables(tables or [_with_names(DocumentCounter().take()["eval"], "")])
+def _no_rows() -> pa.RecordBatch:
+    return DocumentCounter().take()["eval"].to_batches()[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,35 +189,31 @@ class EvaluationUnits:
         overall: bool = False,
     ) -> None:
         """`in_blocks` are the tables of which what is distinct is asked for; `overall` adds a group that is all."""
-        tables = {
-            kind: _checked(counts.evaluation(list(languages), plain=kind == "eval_plain"), counts) for kind in kinds
-        }
-        names = {kind: _group_names(table, by) for kind, table in tables.items()}
-        found = sorted({str(name) for each in names.values() for name in each.unique().to_pylist()})
-        self.groups: list[str] = list(languages) if by == "language" else found
         self.overall = overall
-        self._tables = tables
-        self._stretches = {
-            kind: _stretches(names[kind], table.column("bucket"), self.groups) for kind, table in tables.items()
-        }
+        self._counts = counts
+        self._languages = list(languages)
+        self._by = by
+        self._kinds = list(kinds)
+        self.groups: list[str] = self._languages if by == "language" else self._subsets()
         self._in_blocks = set(in_blocks)
+        self._arrangements: dict[tuple[bool, bool], Arrangement] = {}
         self._types: dict[tuple[UnitKind, int], WordTypes] = {}
-        self._words: dict[UnitKind, tuple[pa.Array[Any], list[Array]]] = {}
+        self._words: dict[UnitKind, tuple[pa.Array[Any], list[tuple[int, int, Array]]]] = {}
 
-    @cached_property
-    def whole(self) -> Arrangement:
-        """All units by group."""
-        return self._arrange(dict.fromkeys(self._tables, 1))
+    def arranged(self, *, in_blocks: bool = False, cut_lines: bool = True) -> Arrangement:
+        """All units by group, and `in_blocks` also by block where what is distinct is asked for.
 
-    @cached_property
-    def in_blocks(self) -> Arrangement:
-        """All units by group, and by block where what is distinct is asked for."""
-        return self._arrange({kind: BLOCKS if kind in self._in_blocks else 1 for kind in self._tables})
+        `cut_lines` is for encoders that let newlines stand alone: it makes fewer units, so that it takes less time.
+        """
+        if (in_blocks, cut_lines) not in self._arrangements:
+            blocks = {kind: BLOCKS if in_blocks and kind in self._in_blocks else 1 for kind in self._kinds}
+            self._arrangements[in_blocks, cut_lines] = self._arrange(blocks, cut_lines=cut_lines)
+        return self._arrangements[in_blocks, cut_lines]
 
     @cached_property
     def text(self) -> dict[UnitKind, Array]:
         """Words, characters and bytes of each group and bucket."""
-        arranged = self.in_blocks if self._in_blocks else self.whole
+        arranged = self.arranged(in_blocks=bool(self._in_blocks))
         totals = arranged.split(arranged.units.text_totals(), BUCKETS, 3)
         return {kind: np.asarray(each.sum(axis=1)) for kind, each in totals.items()}
 
@@ -229,50 +227,59 @@ class EvaluationUnits:
             self._types[kind, group] = self._find_types(kind, group)
         return self._types[kind, group]
 
-    def _arrange(self, blocks: dict[UnitKind, int]) -> Arrangement:
-        import pyarrow as pa
-
-        units = _core.UnitSet(len(self.groups) * sum(blocks.values()))
+    def _arrange(self, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:
+        units = _core.UnitSet(len(self.groups) * sum(blocks.values()), cut_lines=cut_lines)
         start = 0
-        for kind, table in self._tables.items():
-            for stretch in self._stretches[kind]:
-                group = start + stretch.group * blocks[kind] + stretch.bucket * blocks[kind] // BUCKETS
-                rows = table.slice(stretch.start, stretch.length)
-                for batch in rows.to_batches():
-                    opens = batch["opens"].cast(pa.uint8())
-                    units.add_columns(group, batch["bucket"], opens, batch["unit"], batch["count"])
+        for kind in self._kinds:
+            for group, bucket, rows in self._rows(kind):
+                cell = start + group * blocks[kind] + bucket * blocks[kind] // BUCKETS
+                units.add_columns(cell, rows["bucket"], rows["opens"], rows["unit"], rows["count"])
             start += len(self.groups) * blocks[kind]
         return Arrangement(units, blocks, len(self.groups), self.overall)
 
+    def _batches(self, kind: UnitKind) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The rows of a table with the names of their groups. They are read anew each time, and not kept."""
+        for (language, category), batch in self._counts.evaluation_batches(self._languages, plain=kind == "eval_plain"):
+            yield language if self._by == "language" or not category else f"{category}_{language}", batch
+
+    def _subsets(self) -> list[str]:
+        return sorted({name for kind in self._kinds for name, _ in self._batches(kind)})
+
+    def _rows(self, kind: UnitKind) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+        """Group, bucket, and rows of these."""
+        for name, batch in self._batches(kind):
+            rows = _checked(batch, self._counts)
+            buckets = rows["bucket"].to_numpy()
+            for start, stop in stretches(buckets):
+                yield self.groups.index(name), int(buckets[start]), rows.slice(start, stop - start)
+
     def _find_types(self, kind: UnitKind, group: int) -> WordTypes:
-        words, by_stretch = self._word_places(kind)
+        words, cells = self._word_places(kind)
         first = np.full(len(words), BLOCKS)
         last = np.full(len(words), -1)
-        for stretch, places in zip(self._stretches[kind], by_stretch, strict=True):
-            if group in (stretch.group, len(self.groups)):
-                block = stretch.bucket * BLOCKS // BUCKETS
+        for of_group, bucket, places in cells:
+            if group in (of_group, len(self.groups)):
+                block = bucket * BLOCKS // BUCKETS
                 first[places] = np.minimum(first[places], block)
                 last[places] = np.maximum(last[places], block)
         found = np.flatnonzero(last >= 0)
         return WordTypes(found, np.where(first == last, first, BLOCKS)[found])
 
-    def _word_places(self, kind: UnitKind) -> tuple[pa.Array[Any], list[Array]]:
-        """The distinct words of a table, and those of each stretch of it by their places among them."""
+    def _word_places(self, kind: UnitKind) -> tuple[pa.Array[Any], list[tuple[int, int, Array]]]:
+        """The distinct words of a table; and of each group and bucket, those in it by their places among them."""
         import pyarrow as pa
         from pyarrow import compute
 
         if kind not in self._words:
-            chunks: list[Any] = []
-            lengths = []
-            for stretch in self._stretches[kind]:
-                rows = self._tables[kind].slice(stretch.start, stretch.length)
-                units = rows.column("unit").filter(compute.invert(rows.column("opens")))
-                units = units.filter(compute.match_substring_regex(units, _ONE_WORD))
-                chunks += units.chunks
-                lengths.append(len(units))
+            cells, chunks = [], []
+            for group, bucket, rows in self._rows(kind):
+                units = rows["unit"].filter(compute.equal(rows["opens"], 0))
+                chunks.append(units.filter(compute.match_substring_regex(units, _ONE_WORD)))
+                cells.append((group, bucket))
             found = pa.chunked_array(chunks, pa.large_string()).combine_chunks().dictionary_encode()
-            places = np.split(found.indices.to_numpy(), np.cumsum(lengths[:-1])) if lengths else []
-            self._words[kind] = found.dictionary, places
+            ends = np.cumsum([len(chunk) for chunk in chunks[:-1]], dtype=int)
+            places = np.split(found.indices.to_numpy(), ends) if chunks else []
+            self._words[kind] = found.dictionary, [(*cell, each) for cell, each in zip(cells, places, strict=True)]
         return self._words[kind]
 
 
@@ -283,56 +290,17 @@ _ONE_WORD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """Rows one after the other that are of one group and bucket."""
-
-    group: int
-    bucket: int
-    start: int
-    length: int
-
-
-def _stretches(names: Any, buckets: Any, groups: list[str]) -> list[_Stretch]:
-    import pyarrow as pa
-    from pyarrow import compute
-
-    codes = compute.index_in(names, value_set=pa.array(groups, names.type)).to_numpy(zero_copy_only=False)
-    cells = codes * BUCKETS + buckets.to_numpy()
-    starts = np.flatnonzero(np.r_[True, cells[1:] != cells[:-1]]) if len(cells) else np.empty(0, int)
-    lengths = np.diff(np.r_[starts, len(cells)])
-    return [
-        _Stretch(*divmod(int(cells[start]), BUCKETS), int(start), int(length))
-        for start, length in zip(starts, lengths, strict=True)
-    ]
-
-
-def _checked(table: pa.Table, counts: object) -> pa.Table:
+def _checked(batch: pa.RecordBatch, counts: object) -> pa.RecordBatch:
+    """The columns that the core takes, as it takes them."""
     import pyarrow as pa
 
-    missing = [name for name in _COLUMNS if name not in table.column_names]
-    if missing:
+    types = {"bucket": pa.uint8(), "opens": pa.uint8(), "unit": pa.large_string(), "count": pa.uint64()}
+    if missing := [name for name in types if name not in batch.schema.names]:
         raise InputError(
             f"{counts!r} has no column {', '.join(missing)} in its evaluation table, so it was not made by this"
             " version; count again with piecework count"
         )
-    types = {"bucket": pa.uint8(), "opens": pa.bool_(), "unit": pa.large_string(), "count": pa.uint64()}
-    table = table.select(list(_COLUMNS))
-    for name, type_ in types.items():
-        if table.schema.field(name).type != type_:
-            table = table.set_column(_COLUMNS.index(name), name, table.column(name).cast(type_))
-    if len(table) and table.column("bucket").to_numpy().max() >= BUCKETS:
+    if len(batch) and batch["bucket"].to_numpy().max() >= BUCKETS:
         raise InputError(f"{counts!r} has other buckets than 0 to {BUCKETS - 1}; count again with piecework count")
-    return table
+    return pa.RecordBatch.from_arrays([batch[name].cast(type_) for name, type_ in types.items()], list(types))
 
-
-def _group_names(table: pa.Table, by: GroupBy) -> Any:
-    import pyarrow as pa
-    from pyarrow import compute
-
-    languages: Any = table.column("language").cast(pa.string())
-    if by == "language":
-        return languages.combine_chunks()
-    categories: Any = table.column("category").cast(pa.string())
-    subsets = compute.binary_join_element_wise(categories, languages, "_")
-    return compute.if_else(compute.equal(categories, pa.scalar("")), languages, subsets).combine_chunks()

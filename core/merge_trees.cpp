@@ -1,0 +1,189 @@
+#include "merge_trees.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+#include "sort_by_text.hpp"
+#include "utf8.hpp"
+
+namespace piecework {
+namespace {
+
+// Where `byte` stands in the first `count` of `bytes`, or `count`. Looks at 16 at a time, so as many may be read
+// beyond.
+constexpr size_t kTogether = 16;
+inline size_t find_byte(const unsigned char* bytes, size_t count, unsigned char byte) {
+  using Sixteen = unsigned char __attribute__((vector_size(kTogether)));
+  for (size_t from = 0; from < count; from += kTogether) {
+    Sixteen these;
+    std::memcpy(&these, bytes + from, sizeof these);
+    const auto found = std::bit_cast<unsigned __int128>(these == byte);
+    const auto low = static_cast<uint64_t>(found), high = static_cast<uint64_t>(found >> 64);
+    const int place = low ? std::countr_zero(low) : high ? 64 + std::countr_zero(high) : 128;
+    if (place < 128) return std::min(from + static_cast<size_t>(place) / 8, count);
+  }
+  return count;
+}
+
+}  // namespace
+
+MergeTrees::MergeTrees(const Merger& merger, const Model& model)
+    : merger_(merger),
+      nodes_(merger.symbol_count()),
+      begins_(merger.symbol_count()),
+      lengths_(merger.symbol_count()),
+      shorter_(merger.symbol_count(), kNoSymbol) {
+  SymbolId symbol = 0;
+  const auto add = [&](std::string_view text) {
+    begins_[symbol] = static_cast<uint32_t>(text_.size());
+    lengths_[symbol++] = static_cast<uint32_t>(text.size());
+    text_ += text;
+  };
+  while (symbol < model.size()) add(normalized_piece(model, symbol));
+  for (const char32_t code : merger.characters()) {
+    std::string character;
+    append_utf8(character, code);
+    add(character);
+  }
+  grow(model);
+  index_suffixes();
+}
+
+// Trees of shorter pieces first. A piece is made of the two symbols that the text would end as if it were no piece.
+void MergeTrees::grow(const Model& model) {
+  std::vector<uint32_t> ends(model.size() + 1);
+  merger_.for_each_merge([&](SymbolId, SymbolId, SymbolId piece) { ++ends[piece + 1]; });
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<std::pair<SymbolId, SymbolId>> pairs(ends.back());
+  merger_.for_each_merge([&](SymbolId left, SymbolId right, SymbolId piece) { pairs[ends[piece]++] = {left, right}; });
+  std::vector<SymbolId> pieces;  // of several characters
+  for (SymbolId piece = 0; piece < model.size(); ++piece) {
+    const std::string_view whole = text(piece);
+    if (whole.empty() || decode_utf8(whole.data(), whole.data() + whole.size()).length == whole.size()) continue;
+    pieces.push_back(piece);
+    nodes_[piece] = {kNoSymbol, kNoSymbol, merger_.rank(piece), kNever};
+  }
+  std::sort(pieces.begin(), pieces.end(),
+            [&](SymbolId a, SymbolId b) { return lengths_[a] != lengths_[b] ? lengths_[a] < lengths_[b] : a < b; });
+  // The pairs of a piece start where those of the one before end.
+  for (const SymbolId piece : pieces) {
+    for (uint32_t i = piece ? ends[piece - 1] : 0; i < ends[piece]; ++i) {
+      const auto [left, right] = pairs[i];
+      const Node &l = nodes_[left], &r = nodes_[right];
+      if (l.time == kNever || r.time == kNever || !no_merge_across(left, right, false)) continue;
+      Node& node = nodes_[piece];
+      node.left = left;
+      node.right = right;
+      node.time = std::max({node.rank + 1, l.time, r.time});
+      by_length_.push_back(piece);
+      break;
+    }
+  }
+}
+
+// Two symbols are merged to their ends side by side, and at no time may a merge across be the best.
+//
+// We go back from the end, undoing what happened last. While x is the last symbol of the left side and y the first of
+// the right one, the best merge across has rank c; it is taken if it is the best at some moment before x or y is merged
+// away. At the last of these moments, what is merged away has its `rank`, so a smaller c is taken; and all that is
+// merged up to then has ranks below its `time`, so a larger c is not. These are the same in all but few trees; where
+// they are not and c lies between, merging itself must tell. Of equal ranks the left one is merged first.
+// `as_they_are`: a merge of the two symbols themselves counts as one across.
+bool MergeTrees::no_merge_across(SymbolId left, SymbolId right, bool as_they_are) const {
+  const Node *x = &nodes_[left], *y = &nodes_[right];
+  SymbolId last = left, first = right;
+  uint32_t taken = as_they_are ? kNever : 0, not_taken = taken;
+  for (;;) {
+    if (const SymbolId piece = merger_.merged(last, first); piece != kNoSymbol && nodes_[piece].rank < not_taken) {
+      return nodes_[piece].rank >= taken && try_merging(left, right, as_they_are);
+    }
+    if (x->time > y->time) {
+      taken = x->rank;
+      not_taken = x->time - 1;
+      x = &nodes_[last = x->right];
+    } else if (y->time > 0) {
+      taken = y->rank + 1;
+      not_taken = y->time;
+      y = &nodes_[first = y->left];
+    } else {
+      return true;
+    }
+  }
+}
+
+bool MergeTrees::try_merging(SymbolId left, SymbolId right, bool as_they_are) const {
+  const uint32_t middle = lengths_[left];
+  const std::string both = std::string(text(left)).append(text(right));
+  Merger::Workspace workspace;
+  std::vector<MergeEvent> events;
+  merger_.segment(both, workspace, &events);
+  if (as_they_are) return workspace.segments.size() == 2 && workspace.segments[0].length == middle;
+  if (workspace.segments.size() != 1) return false;
+  // What stood at the start before the last merge.
+  uint32_t end = decode_utf8(both.data(), both.data() + both.size()).length;
+  events.pop_back();
+  for (const MergeEvent& event : events) {
+    if (event.begin == 0) end = event.end;
+  }
+  return end == middle;
+}
+
+void MergeTrees::index_suffixes() {
+  std::vector<std::string> reversed;
+  for (const SymbolId symbol : by_length_) reversed.emplace_back(text(symbol).rbegin(), text(symbol).rend());
+  const std::vector<uint32_t> order = sorted_indices(
+      reversed.size(), [&](uint32_t i) { return leading_bytes(reversed[i]); },
+      [&](uint32_t a, uint32_t b) { return reversed[a] < reversed[b]; });
+  // A node is a range of symbols that end alike; those that a node waits to be divided into come behind all others.
+  struct Range {
+    uint32_t begin, end, depth;
+  };
+  std::vector<Range> ranges{{0, static_cast<uint32_t>(order.size()), 0}};
+  labels_.push_back(0);
+  longest_.push_back(kNoSymbol);
+  starts_.assign(1 << 16, 0);
+  for (uint32_t node = 0; node < ranges.size(); ++node) {
+    const auto [first, end, depth] = ranges[node];
+    first_child_.push_back(static_cast<uint32_t>(ranges.size()));
+    uint32_t begin = first;
+    if (begin < end && reversed[order[begin]].size() == depth) {
+      const SymbolId symbol = by_length_[order[begin++]];
+      shorter_[symbol] = longest_[node];
+      longest_[node] = symbol;
+    }
+    while (begin < end) {
+      const char label = reversed[order[begin]][depth];
+      uint32_t stop = begin + 1;
+      while (stop < end && reversed[order[stop]][depth] == label) ++stop;
+      if (depth == 1) {
+        starts_[static_cast<size_t>(static_cast<unsigned char>(label) << 8 | labels_[node])] =
+            static_cast<uint32_t>(ranges.size());
+      }
+      ranges.push_back({begin, stop, depth + 1});
+      labels_.push_back(static_cast<unsigned char>(label));
+      longest_.push_back(longest_[node]);
+      begin = stop;
+    }
+  }
+  first_child_.push_back(static_cast<uint32_t>(ranges.size()));
+  labels_.resize(labels_.size() + kTogether);
+}
+
+SymbolId MergeTrees::longest_suffix(std::string_view text) const {
+  if (text.size() < 2) return kNoSymbol;
+  const auto* const data = reinterpret_cast<const unsigned char*>(text.data());
+  size_t at = text.size() - 2;
+  uint32_t node = starts_[static_cast<size_t>(data[at] << 8 | data[at + 1])];
+  while (node && at > 0) {
+    const unsigned char byte = data[--at];
+    const uint32_t child = first_child_[node], count = first_child_[node + 1] - child;
+    const size_t place = find_byte(&labels_[child], count, byte);
+    if (place == count) break;
+    node = child + static_cast<uint32_t>(place);
+  }
+  return longest_[node];
+}
+
+}  // namespace piecework

@@ -1,0 +1,70 @@
+// How each piece comes about when it is encoded by itself, and what follows from that for text: a text's tokens without
+// merging it, and what becomes of a token in a smaller vocabulary.
+//
+// Encoding merges the best pair of all, so what happens inside a stretch of text that becomes one token is what would
+// happen to that stretch alone. Hence each token is the root of a tree of merges that is the same wherever it occurs,
+// and a row of such tokens is the encoding of its text if and only if each two neighbours are (docs/exactness.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "huge_array.hpp"
+#include "merger.hpp"
+#include "model.hpp"
+
+namespace piecework {
+
+class MergeTrees {
+ public:
+  MergeTrees(const Merger& merger, const Model& model);
+
+  // What a symbol was merged from.
+  struct Node {
+    SymbolId left = kNoSymbol, right = kNoSymbol;  // none for a character
+    uint32_t rank = 0;                             // of the last merge
+    uint32_t time = 0;  // the highest rank in the tree, plus 1; 0 for a character, kNever for what encoding never makes
+  };
+  static constexpr uint32_t kNever = UINT32_MAX;
+
+  const Node& operator[](SymbolId symbol) const { return nodes_[symbol]; }
+  size_t size() const { return nodes_.size(); }
+  uint32_t length(SymbolId symbol) const { return lengths_[symbol]; }
+  // The symbols that have a tree, shorter ones first.
+  const std::vector<SymbolId>& by_length() const { return by_length_; }
+
+  // Whether two symbols that stand side by side are the encoding of their text. kNoSymbol is a character that is in no
+  // piece.
+  bool stay_apart(SymbolId left, SymbolId right) const {
+    return left == kNoSymbol || right == kNoSymbol || no_merge_across(left, right, true);
+  }
+
+  // Of the symbols that `text` ends with, and that are longer than a character: the longest; and after that, the next.
+  SymbolId longest_suffix(std::string_view text) const;
+  SymbolId next_suffix(SymbolId symbol) const { return shorter_[symbol]; }
+
+ private:
+  void grow(const Model& model);
+  void index_suffixes();
+  bool no_merge_across(SymbolId left, SymbolId right, bool as_they_are) const;
+  bool try_merging(SymbolId left, SymbolId right, bool as_they_are) const;
+  std::string_view text(SymbolId symbol) const { return {text_.data() + begins_[symbol], lengths_[symbol]}; }
+
+  const Merger& merger_;
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> begins_, lengths_;  // in text_
+  std::string text_;
+  std::vector<SymbolId> by_length_;
+
+  // A trie of the symbols' texts, read backwards, laid out by levels: the children of a node stand side by side, from
+  // first_child_[node] to first_child_[node + 1], so that all of it is small.
+  std::vector<uint32_t> first_child_;
+  std::vector<unsigned char> labels_;  // by node: the byte that leads there
+  std::vector<SymbolId> longest_;      // by node: the longest symbol that the text ends with that leads there
+  std::vector<uint32_t> starts_;       // by the last two bytes: the node, or 0
+  std::vector<SymbolId> shorter_;      // by symbol
+};
+
+}  // namespace piecework
