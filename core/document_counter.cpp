@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runs.hpp"
 #include "sort_by_text.hpp"
 #include "utf8.hpp"
 
@@ -63,6 +64,36 @@ size_t DocumentCounter::memory_bytes() const {
 WordTable DocumentCounter::take_training() { return std::exchange(training_, {}); }
 
 WordTable DocumentCounter::take_evaluation(bool plain) { return std::exchange(plain ? plain_ : evaluation_, {}); }
+
+size_t DocumentCounter::write_training(const std::string& path) {
+  const WordTable table = take_training();
+  if (table.size() == 0) return 0;
+  RunWriter writer(path);
+  for (const uint32_t index : table.sorted()) {
+    const Word word = table.at(index);
+    writer.add(word.opens_line ? "" : kSpaceMarkUtf8, word.bytes, word.count);
+  }
+  writer.finish();
+  return writer.rows();
+}
+
+size_t DocumentCounter::write_evaluation(bool plain, const std::string& path) {
+  const WordTable table = take_evaluation(plain);
+  if (table.size() == 0) return 0;
+  RunWriter writer(path);
+  for (const uint32_t index : sorted_units(table)) {
+    const Unit unit = unit_at(table, index);
+    const char head[] = {static_cast<char>(unit.bucket), static_cast<char>(unit.opens_document)};
+    writer.add({head, sizeof head}, unit.bytes, unit.count);
+  }
+  writer.finish();
+  return writer.rows();
+}
+
+Unit DocumentCounter::unit_of_key(std::string_view key, uint64_t count) {
+  if (key.size() < 2) throw DamagedRun("a key without a bucket");
+  return {static_cast<uint8_t>(key[0]), key[1] != 0, key.substr(2), count};
+}
 
 Unit DocumentCounter::unit_at(const WordTable& table, size_t index) {
   const Word word = table.at(index);
