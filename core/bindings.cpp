@@ -148,12 +148,12 @@ auto table_columns(const WordTable& table, bool ordered) {
   TextColumns columns;
   {
     nb::gil_scoped_release unlocked;
-    for (const uint32_t index : ordered ? table.sorted() : all_indices(table)) {
+    table.visit_each(ordered ? table.sorted() : all_indices(table), [&](uint32_t index) {
       const Word word = table.at(index);
       if (!word.opens_line) columns.data += kSpaceMarkUtf8;
       columns.data += word.bytes;
       columns.end_row(word.count);
-    }
+    });
   }
   return columns.buffers();
 }
@@ -164,9 +164,8 @@ auto take_evaluation(DocumentCounter& counter, bool plain, bool ordered) {
   {
     nb::gil_scoped_release unlocked;
     const WordTable table = counter.take_evaluation(plain);
-    for (const uint32_t index : ordered ? DocumentCounter::sorted_units(table) : all_indices(table)) {
-      columns.add(DocumentCounter::unit_at(table, index));
-    }
+    table.visit_each(ordered ? DocumentCounter::sorted_units(table) : all_indices(table),
+                     [&](uint32_t index) { columns.add(DocumentCounter::unit_at(table, index)); });
   }
   return columns.buffers();
 }

@@ -69,10 +69,10 @@ size_t DocumentCounter::write_training(const std::string& path) {
   const WordTable table = take_training();
   if (table.size() == 0) return 0;
   RunWriter writer(path);
-  for (const uint32_t index : table.sorted()) {
+  table.visit_each(table.sorted(), [&](uint32_t index) {
     const Word word = table.at(index);
     writer.add(word.opens_line ? "" : kSpaceMarkUtf8, word.bytes, word.count);
-  }
+  });
   writer.finish();
   return writer.rows();
 }
@@ -81,11 +81,11 @@ size_t DocumentCounter::write_evaluation(bool plain, const std::string& path) {
   const WordTable table = take_evaluation(plain);
   if (table.size() == 0) return 0;
   RunWriter writer(path);
-  for (const uint32_t index : sorted_units(table)) {
+  table.visit_each(sorted_units(table), [&](uint32_t index) {
     const Unit unit = unit_at(table, index);
     const char head[] = {static_cast<char>(unit.bucket), static_cast<char>(unit.opens_document)};
     writer.add({head, sizeof head}, unit.bytes, unit.count);
-  }
+  });
   writer.finish();
   return writer.rows();
 }
@@ -101,14 +101,17 @@ Unit DocumentCounter::unit_at(const WordTable& table, size_t index) {
 }
 
 std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
-  const auto prefix = [&](uint32_t i) {
+  std::array<std::vector<uint32_t>, 512> groups;  // by bucket and flag
+  for (uint32_t i = 0; i < table.size(); ++i) {
     const Unit unit = unit_at(table, i);
-    return static_cast<uint64_t>(unit.bucket) << 56 | static_cast<uint64_t>(unit.opens_document) << 48 |
-           leading_bytes(unit.bytes) >> 16;
-  };
-  return sorted_indices(table.size(), prefix, [&](uint32_t a, uint32_t b) {
-    return unit_at(table, a).bytes < unit_at(table, b).bytes;  // bucket and flag are in the prefix
-  });
+    groups[unit.bucket * 2u + unit.opens_document].push_back(i);
+  }
+  std::vector<uint32_t> order;
+  for (std::vector<uint32_t>& group : groups) {
+    sort_by_text(group, [&](uint32_t i) { return unit_at(table, i).bytes; });
+    order.insert(order.end(), group.begin(), group.end());
+  }
+  return order;
 }
 
 }  // namespace piecework
