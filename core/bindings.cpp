@@ -10,11 +10,13 @@
 #include <chrono>
 #include <numeric>
 #include <optional>
+#include <system_error>
 
 #include "arrow_strings.hpp"
 #include "document_counter.hpp"
 #include "encoder.hpp"
 #include "evaluator.hpp"
+#include "runs.hpp"
 #include "trainer.hpp"
 #include "utf8.hpp"
 #include "word_counter.hpp"
@@ -108,47 +110,97 @@ std::vector<uint32_t> all_indices(const WordTable& table) {
   return indices;
 }
 
-// Words, in canonical order or in none, as the buffers of a large_utf8 and a uint64 column. A word that opens a line
-// stands as it is, any other has ▁ in front.
-std::tuple<nb::bytes, nb::bytes, nb::bytes> table_columns(const WordTable& table, bool ordered) {
+// Texts with counts, as the buffers of a large_utf8 and a uint64 column.
+struct TextColumns {
   std::vector<int64_t> offsets{0};
   std::string data;
   std::vector<uint64_t> counts;
+
+  // What was added to `data` since the last row is the text of this one.
+  void end_row(uint64_t count) {
+    offsets.push_back(static_cast<int64_t>(data.size()));
+    counts.push_back(count);
+  }
+  std::tuple<nb::bytes, nb::bytes, nb::bytes> buffers() const {
+    return {raw_bytes(offsets.data(), offsets.size() * sizeof(int64_t)), raw_bytes(data.data(), data.size()),
+            raw_bytes(counts.data(), counts.size() * sizeof(uint64_t))};
+  }
+};
+
+// Units, with their buckets and flags, a byte each, before the text.
+struct UnitColumns : TextColumns {
+  std::string buckets, opens;
+
+  void add(const Unit& unit) {
+    buckets += static_cast<char>(unit.bucket);
+    opens += static_cast<char>(unit.opens_document);
+    data += unit.bytes;
+    end_row(unit.count);
+  }
+  std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> buffers() const {
+    return std::tuple_cat(std::tuple{raw_bytes(buckets.data(), buckets.size()), raw_bytes(opens.data(), opens.size())},
+                          TextColumns::buffers());
+  }
+};
+
+// Words, in canonical order or in none. A word that opens a line stands as it is, any other has ▁ in front.
+auto table_columns(const WordTable& table, bool ordered) {
+  TextColumns columns;
   {
     nb::gil_scoped_release unlocked;
-    for (const uint32_t index : ordered ? table.sorted() : all_indices(table)) {
+    table.visit_each(ordered ? table.sorted() : all_indices(table), [&](uint32_t index) {
       const Word word = table.at(index);
-      if (!word.opens_line) data += kSpaceMarkUtf8;
-      data += word.bytes;
-      offsets.push_back(static_cast<int64_t>(data.size()));
-      counts.push_back(word.count);
-    }
+      if (!word.opens_line) columns.data += kSpaceMarkUtf8;
+      columns.data += word.bytes;
+      columns.end_row(word.count);
+    });
   }
-  return {raw_bytes(offsets.data(), offsets.size() * sizeof(int64_t)), raw_bytes(data.data(), data.size()),
-          raw_bytes(counts.data(), counts.size() * sizeof(uint64_t))};
+  return columns.buffers();
 }
 
-// Units, in their order or in none, as buffers: buckets and flags a byte each, then a large_utf8 and a uint64 column.
-std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> take_evaluation(DocumentCounter& counter, bool plain,
-                                                                                  bool ordered) {
-  std::string buckets, opens, data;
-  std::vector<int64_t> offsets{0};
-  std::vector<uint64_t> counts;
+// Units, in their order or in none.
+auto take_evaluation(DocumentCounter& counter, bool plain, bool ordered) {
+  UnitColumns columns;
   {
     nb::gil_scoped_release unlocked;
     const WordTable table = counter.take_evaluation(plain);
-    for (const uint32_t index : ordered ? DocumentCounter::sorted_units(table) : all_indices(table)) {
-      const Unit unit = DocumentCounter::unit_at(table, index);
-      buckets += static_cast<char>(unit.bucket);
-      opens += static_cast<char>(unit.opens_document);
-      data += unit.bytes;
-      offsets.push_back(static_cast<int64_t>(data.size()));
-      counts.push_back(unit.count);
+    table.visit_each(ordered ? DocumentCounter::sorted_units(table) : all_indices(table),
+                     [&](uint32_t index) { columns.add(DocumentCounter::unit_at(table, index)); });
+  }
+  return columns.buffers();
+}
+
+// A path as the system has it, which may be no valid text.
+std::string path_of(nb::bytes path) { return {path.c_str(), path.size()}; }
+
+std::vector<std::string> paths_of(const std::vector<nb::bytes>& paths) {
+  std::vector<std::string> out;
+  for (const nb::bytes& path : paths) out.push_back(path_of(path));
+  return out;
+}
+
+// The next rows of merged runs, up to so many and so many bytes of text, and at least one; none at the end.
+auto next_words(RunMerger& merger, size_t rows, size_t text_bytes) {
+  TextColumns columns;
+  {
+    nb::gil_scoped_release unlocked;
+    while (columns.counts.size() < rows && columns.data.size() < text_bytes && merger.next()) {
+      columns.data += merger.key();
+      columns.end_row(merger.count());
     }
   }
-  return {raw_bytes(buckets.data(), buckets.size()), raw_bytes(opens.data(), opens.size()),
-          raw_bytes(offsets.data(), offsets.size() * sizeof(int64_t)), raw_bytes(data.data(), data.size()),
-          raw_bytes(counts.data(), counts.size() * sizeof(uint64_t))};
+  return columns.buffers();
+}
+
+auto next_units(RunMerger& merger, size_t rows, size_t text_bytes) {
+  UnitColumns columns;
+  {
+    nb::gil_scoped_release unlocked;
+    while (columns.counts.size() < rows && columns.data.size() < text_bytes && merger.next()) {
+      columns.add(DocumentCounter::unit_of_key(merger.key(), merger.count()));
+    }
+  }
+  return columns.buffers();
 }
 
 void add_word(WordTable& table, std::string_view text, uint64_t count) {
@@ -397,6 +449,16 @@ NB_MODULE(_core, m) {
 
   nb::exception<ModelError>(m, "CoreModelError", PyExc_ValueError);
   nb::exception<CountOverflow>(m, "CountOverflowError", PyExc_OverflowError);
+  nb::exception<DamagedRun>(m, "DamagedRunError", PyExc_ValueError);
+  // A file that cannot be opened, read or written.
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::system_error& error) {
+      const std::string reason = error.code().message();
+      PyErr_SetObject(PyExc_OSError, nb::make_tuple(error.code().value(), reason).ptr());
+    }
+  });
 
   nb::class_<WordTable>(m, "WordTable")
       .def(nb::init<>())
@@ -462,7 +524,41 @@ NB_MODULE(_core, m) {
       .def_prop_ro("memory_bytes", &DocumentCounter::memory_bytes)
       .def_prop_ro("statistics", &DocumentCounter::statistics)
       .def("take_training", &DocumentCounter::take_training)
-      .def("take_evaluation", &take_evaluation, nb::arg("plain"), nb::kw_only(), nb::arg("ordered") = true);
+      .def("take_evaluation", &take_evaluation, nb::arg("plain"), nb::kw_only(), nb::arg("ordered") = true)
+      .def(
+          "write_training",
+          [](DocumentCounter& counter, nb::bytes path) {
+            const std::string file = path_of(path);
+            nb::gil_scoped_release unlocked;
+            return counter.write_training(file);
+          },
+          nb::arg("path"))
+      .def(
+          "write_evaluation",
+          [](DocumentCounter& counter, nb::bytes path, bool plain) {
+            const std::string file = path_of(path);
+            nb::gil_scoped_release unlocked;
+            return counter.write_evaluation(plain, file);
+          },
+          nb::arg("path"), nb::arg("plain"));
+
+  nb::class_<RunMerger>(m, "RunMerger")
+      .def(
+          "__init__",
+          [](RunMerger* self, const std::vector<nb::bytes>& paths) { new (self) RunMerger(paths_of(paths)); },
+          nb::arg("paths"))
+      .def("words", &next_words, nb::arg("rows"), nb::arg("text_bytes"))
+      .def("units", &next_units, nb::arg("rows"), nb::arg("text_bytes"));
+
+  m.def(
+      "merge_runs",
+      [](const std::vector<nb::bytes>& paths, nb::bytes path) {
+        const std::vector<std::string> files = paths_of(paths);
+        const std::string file = path_of(path);
+        nb::gil_scoped_release unlocked;
+        merge_runs(files, file);
+      },
+      nb::arg("paths"), nb::arg("path"));
 
   nb::class_<TrainingResult>(m, "TrainingResult")
       .def_prop_ro("merges",

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runs.hpp"
 #include "sort_by_text.hpp"
 #include "utf8.hpp"
 
@@ -64,20 +65,53 @@ WordTable DocumentCounter::take_training() { return std::exchange(training_, {})
 
 WordTable DocumentCounter::take_evaluation(bool plain) { return std::exchange(plain ? plain_ : evaluation_, {}); }
 
+size_t DocumentCounter::write_training(const std::string& path) {
+  const WordTable table = take_training();
+  if (table.size() == 0) return 0;
+  RunWriter writer(path);
+  table.visit_each(table.sorted(), [&](uint32_t index) {
+    const Word word = table.at(index);
+    writer.add(word.opens_line ? "" : kSpaceMarkUtf8, word.bytes, word.count);
+  });
+  writer.finish();
+  return writer.rows();
+}
+
+size_t DocumentCounter::write_evaluation(bool plain, const std::string& path) {
+  const WordTable table = take_evaluation(plain);
+  if (table.size() == 0) return 0;
+  RunWriter writer(path);
+  table.visit_each(sorted_units(table), [&](uint32_t index) {
+    const Unit unit = unit_at(table, index);
+    const char head[] = {static_cast<char>(unit.bucket), static_cast<char>(unit.opens_document)};
+    writer.add({head, sizeof head}, unit.bytes, unit.count);
+  });
+  writer.finish();
+  return writer.rows();
+}
+
+Unit DocumentCounter::unit_of_key(std::string_view key, uint64_t count) {
+  if (key.size() < 2) throw DamagedRun("a key without a bucket");
+  return {static_cast<uint8_t>(key[0]), key[1] != 0, key.substr(2), count};
+}
+
 Unit DocumentCounter::unit_at(const WordTable& table, size_t index) {
   const Word word = table.at(index);
   return {static_cast<uint8_t>(word.bytes[0]), word.opens_line, word.bytes.substr(1), word.count};
 }
 
 std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
-  const auto prefix = [&](uint32_t i) {
+  std::array<std::vector<uint32_t>, 512> groups;  // by bucket and flag
+  for (uint32_t i = 0; i < table.size(); ++i) {
     const Unit unit = unit_at(table, i);
-    return static_cast<uint64_t>(unit.bucket) << 56 | static_cast<uint64_t>(unit.opens_document) << 48 |
-           leading_bytes(unit.bytes) >> 16;
-  };
-  return sorted_indices(table.size(), prefix, [&](uint32_t a, uint32_t b) {
-    return unit_at(table, a).bytes < unit_at(table, b).bytes;  // bucket and flag are in the prefix
-  });
+    groups[unit.bucket * 2u + unit.opens_document].push_back(i);
+  }
+  std::vector<uint32_t> order;
+  for (std::vector<uint32_t>& group : groups) {
+    sort_by_text(group, [&](uint32_t i) { return unit_at(table, i).bytes; });
+    order.insert(order.end(), group.begin(), group.end());
+  }
+  return order;
 }
 
 }  // namespace piecework

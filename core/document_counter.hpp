@@ -35,6 +35,12 @@ class DocumentCounter {
   WordTable take_training();
   WordTable take_evaluation(bool plain);
 
+  // Writes a table as a run (runs.hpp), unless it has no rows, and empties it; how many rows it had. The keys are words
+  // with their ▁, or units after two bytes, their bucket and whether they open a document.
+  size_t write_training(const std::string& path);
+  size_t write_evaluation(bool plain, const std::string& path);
+  static Unit unit_of_key(std::string_view key, uint64_t count);
+
   static Unit unit_at(const WordTable& table, size_t index);
   // Indices by bucket, then units that do not open a document first, then bytes.
   static std::vector<uint32_t> sorted_units(const WordTable& table);

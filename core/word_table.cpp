@@ -151,20 +151,16 @@ void WordTable::scale(uint64_t factor) {
 }
 
 std::vector<uint32_t> WordTable::sorted() const {
-  const auto prefix = [this](uint32_t i) {
-    const Word word = at(i);
-    if (word.opens_line) return leading_bytes(word.bytes);
-    return leading_bytes(kSpaceMarkUtf8) | leading_bytes(word.bytes) >> 24;
-  };
-  return sorted_indices(size_, prefix, [this](uint32_t a, uint32_t b) {
-    const Word x = at(a), y = at(b);
-    if (x.opens_line == y.opens_line) return x.bytes < y.bytes;
-    // One has ▁ in front: compare that with the other's first bytes, then the rest.
-    const std::string_view bare = x.opens_line ? x.bytes : y.bytes, rest = x.opens_line ? y.bytes : x.bytes;
-    const int mark = bare.substr(0, kSpaceMarkUtf8.size()).compare(kSpaceMarkUtf8);
-    const int bare_to_marked = mark ? mark : bare.substr(kSpaceMarkUtf8.size()).compare(rest);
-    return x.opens_line ? bare_to_marked < 0 : bare_to_marked > 0;
-  });
+  std::vector<uint32_t> bare, marked;
+  for (uint32_t i = 0; i < size_; ++i) (at(i).opens_line ? bare : marked).push_back(i);
+  const auto text = [this](uint32_t i) { return at(i).bytes; };
+  sort_by_text(bare, text);
+  sort_by_text(marked, text);
+  // No word has a ▁ in it, so those that are marked stand between two that are bare.
+  const auto place =
+      std::partition_point(bare.begin(), bare.end(), [&](uint32_t i) { return text(i) < kSpaceMarkUtf8; });
+  bare.insert(place, marked.begin(), marked.end());
+  return bare;
 }
 
 }  // namespace piecework

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -47,6 +47,8 @@ def is_installed(package: str) -> bool:
 
 def installed_version(package: str) -> str:
     """The version of an installed package, or nothing where it does not tell."""
+    from importlib import metadata
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -106,16 +106,14 @@ def merge(plan: Plan, results: Sequence[ShardResult], folder: Path, partial: Par
         files: dict[str, tuple[Path, ...]] = {}
         for shard, result in zip(plan.shards, results, strict=True):
             if shard.subset == subset.name:
-                for table in result.tables:
-                    files[table.table] = (*files.get(table.table, ()), partial.path(shard, table))
+                for run in result.runs:
+                    files[run.table] = (*files.get(run.table, ()), partial.path(shard, run))
         subsets.append(SubsetTables(subset.language, subset.category, files))
     job = MergeJob(
         subsets=tuple(subsets),
         rows=tuple(subset_rows(plan, sum_by_subset(plan, results))),
         folder=folder,
         temporary=folder / ".partial" / "merging",
-        memory_bytes=500_000_000,
-        threads=1,
     )
     merge_tables(job, lambda _: None)
 

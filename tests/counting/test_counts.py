@@ -152,9 +152,9 @@ def test_row_groups_end_where_the_rows_say(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("piecework.counting.merge.GROUP_TEXT_BYTES", 700)
     write_corpus(tmp_path / "data", CORPUS)
     results = []
-    for batch_rows, table_bytes in ((2048, 1), (1 << 20, 1 << 30)):
-        monkeypatch.setattr("piecework.counting.merge.BATCH_ROWS", batch_rows)
-        folder = tmp_path / str(batch_rows)
+    for batch_bytes, table_bytes in ((50, 1), (1 << 20, 1 << 30)):
+        monkeypatch.setattr("piecework.counting.merge.BATCH_TEXT_BYTES", batch_bytes)
+        folder = tmp_path / str(batch_bytes)
         study = make_study(tmp_path / "data")
         count_here(study, folder, table_bytes=table_bytes)
         assert_same(folder, reference_counts(CORPUS, **reference_settings(study)))

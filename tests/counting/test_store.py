@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,9 +13,11 @@ import pytest
 
 from counting.corpora import made_up_corpus, make_study, reference_settings, write_corpus
 from counting.reference import Reference, reference_counts
+from piecework.counting import merge
 from piecework.counting.local import count
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
 from piecework.counting.store import Counts
+from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 
 CORPUS = made_up_corpus(100)
@@ -105,21 +109,62 @@ def test_folders_without_whole_counts(tmp_path: Path, counts: Counts) -> None:
         Counts.load(tmp_path)
 
 
+def write_runs(folder: Path, *documents: tuple[str, int]) -> list[Path]:
+    """A run of the words of each document, counted so many times."""
+    paths = []
+    for number, (document, copies) in enumerate(documents):
+        counter = DocumentCounter()
+        counter.add_training([document], copies)
+        paths.append(folder / f"{number}.run")
+        counter.write("train", paths[-1])
+    return paths
+
+
+def merge_runs(folder: Path, runs: Sequence[Path]) -> dict[str, int]:
+    subset = SubsetTables("x", "a", {"train": tuple(runs)})
+    rows = ({"language": "x", "category": "a", "weight": "1"},)
+    merge_tables(MergeJob((subset,), rows, folder, folder / "tmp"), lambda _: None)
+    table = pyarrow.parquet.read_table(folder / "train.parquet")
+    words = table.column("word").to_pylist()
+    assert words == sorted(words, key=str.encode)
+    return dict(zip(words, table.column("count").to_pylist(), strict=True))
+
+
 def test_counts_never_overflow_silently(tmp_path: Path) -> None:
-    files = []
-    for number in (2**63, 2**63 - 1):
-        path = tmp_path / f"{number}.parquet"
-        table = pyarrow.table({"word": ["a"], "count": pyarrow.array([number], pyarrow.uint64())})
-        pyarrow.parquet.write_table(table, path)
-        files.append(path)
-
-    def merge(*files: Path) -> None:
-        subset = SubsetTables("x", "a", {"train": files})
-        rows = ({"language": "x", "category": "a", "weight": "1"},)
-        merge_tables(MergeJob((subset,), rows, tmp_path, tmp_path / "tmp", 200_000_000, 1), lambda _: None)
-
-    merge(*files)
-    assert pyarrow.parquet.read_table(tmp_path / "train.parquet").column("count").to_pylist() == [2**64 - 1]
+    runs = write_runs(tmp_path, ("a", 2**63), ("a", 2**63 - 1))
+    assert merge_runs(tmp_path, runs) == {"a": 2**64 - 1}
     with pytest.raises(InputError, match="a count is too large for 64 bits"):
-        merge(*files, files[0])
+        merge_runs(tmp_path, [*runs, runs[0]])
     assert not list(tmp_path.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 4, 5, 20])
+def test_more_runs_than_can_be_open(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "MOST_OPEN_RUNS", 3)
+    documents = [
+        (f"hus {'ä' * (index % 4)} {index} mus" + "x" * 70_000 * (index == 4), index + 1) for index in range(number)
+    ]
+    expected: Counter[str] = Counter()
+    for document, copies in documents:
+        first, *others = document.split(" ")
+        for word in (first, *(f"▁{word}" for word in others)):
+            expected[word] += copies
+    assert merge_runs(tmp_path, write_runs(tmp_path, *documents)) == expected
+    assert not (tmp_path / "tmp").exists()
+
+
+def test_a_damaged_run(tmp_path: Path) -> None:
+    (run,) = write_runs(tmp_path, ("ett två tre", 1000))
+    whole = run.read_bytes()
+    ends = {0, len(whole)}
+    for size in range(len(whole)):
+        run.write_bytes(whole[:size])
+        try:
+            merge_runs(tmp_path, [run])
+            ends.add(size)  # between two rows
+        except InputError as error:
+            assert str(error).startswith(f"{tmp_path}: cannot merge the counts: {run} is truncated; remove the folder")
+    assert len(ends) == 4
+    run.write_bytes(b"\x05" + whole[1:])
+    with pytest.raises(InputError, match="is damaged"):
+        merge_runs(tmp_path, [run])

@@ -88,7 +88,7 @@ def test_shards_that_are_done_are_not_done_again(study: Path, expected: dict[str
     process.communicate()
     done = {path: path.stat().st_mtime_ns for path in partial.glob("*/shard.json") if path.parent.name[0] != "."}
     # One is damaged, and one of other settings: the first is done again, the second removed.
-    damaged = next(path for shard in done for path in shard.parent.glob("train-*.parquet"))
+    damaged = next(path for shard in done for path in shard.parent.glob("train-*.run"))
     os.truncate(damaged, 10)
     del done[damaged.parent / "shard.json"]
     (partial / ("0" * 32)).mkdir()

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import click
 
+from piecework import __version__
 from piecework.cli.terminal import Terminal
 from piecework.errors import PieceworkError, RecipeError, StudyError
 
@@ -88,7 +89,7 @@ class CommandGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 ok, 1 failed, 2 usage or configuration, 130 interrupted.",
 )
-@click.version_option(package_name="piecework", prog_name="piecework", message="%(prog)s %(version)s")
+@click.version_option(__version__, prog_name="piecework", message="%(prog)s %(version)s")
 def group() -> None:
     """Train, use and inspect multilingual subword tokenizers.
 

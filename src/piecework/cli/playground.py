@@ -1,6 +1,5 @@
 """`piecework playground`: the page on which tokenizers cut text side by side."""
 
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +54,8 @@ def command(
         )
     terminal.say(f"the playground is at {listener.url} (Ctrl-C ends it)")
     if open_page:
+        import webbrowser
+
         webbrowser.open(listener.url)
     serve(catalogue, listener, verbose=terminal.verbose)
     terminal.say("the playground has ended")

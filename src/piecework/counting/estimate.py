@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.readers import open_batches
 from piecework.counting.heaps import Heaps, TableSize, table_sizes
-from piecework.counting.machine import AROUND_DUCKDB_BYTES, PARENT_BYTES, PROCESS_BYTES, TABLE_COPIES, Budget
+from piecework.counting.machine import MERGE_BYTES, PARENT_BYTES, PROCESS_BYTES, TABLE_COPIES, Budget
 from piecework.counting.plan import Plan
 from piecework.counting.tables import DocumentCounter
 from piecework.counting.worker import encoded
@@ -27,8 +27,7 @@ SAMPLE_BATCH_BYTES = 2_000_000
 SAMPLE_SECONDS = 3.0
 # The number of distinct words grows as a power of the text's size (Heaps' law): 0.5 to 0.7 for natural text.
 HEAPS_EXPONENT = 0.6
-# Measured: DuckDB holds about 70 bytes a row when it adds up words; an evaluation document is counted twice.
-MERGED_ROW_BYTES = 70
+# An evaluation document is counted twice: as it is, and without punctuation.
 EVALUATION_COUNTS = 2
 START_S = 1.0
 LARGER_TEXTS_BYTES = (12e9, 1.2e12)
@@ -69,7 +68,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
     sampler = plan.sampler()
     estimates = []
     laws: list[tuple[Heaps, float]] = []
-    table_bytes = rows = 0.0
+    table_bytes = 0.0
     for subset in wanted:
         sample = _Sample(subset, seconds=SAMPLE_SECONDS / len(wanted), clean_up=plan.study.recipe.clean_up)
         started = time.process_time()
@@ -105,12 +104,10 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
         if sizes:
             shards = max(1, sum(shard.subset == subset.name for shard in plan.shards))
             table_bytes = max(table_bytes, counter.memory_bytes * _heaps(growth * counted / shards))
-            rows += len(counter.take(ordered=False)["train"]) * _heaps(growth * counted / shards) * shards
     counting_bytes = budget.processes * (PROCESS_BYTES + TABLE_COPIES * min(table_bytes, budget.table_bytes))
-    merging_bytes = AROUND_DUCKDB_BYTES + min(rows * MERGED_ROW_BYTES, budget.merge_bytes)
     return Estimate(
         subsets=tuple(estimates),
-        memory_bytes=round(PARENT_BYTES + max(counting_bytes, merging_bytes)),
+        memory_bytes=round(PARENT_BYTES + max(counting_bytes, MERGE_BYTES)),
         elapsed_s=START_S + sum(estimate.cpu_s for estimate in estimates) / budget.processes,
         tables=tuple(table_sizes(laws, size) for size in (sum(share for _, share in laws), *LARGER_TEXTS_BYTES)),
         exponents=(

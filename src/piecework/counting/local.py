@@ -17,7 +17,7 @@ from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
 from piecework.counting.output import count_into, remove_unfinished
 from piecework.counting.partial import TABLES, PartialResults, ShardResult
 from piecework.counting.plan import Plan
-from piecework.counting.processes import run_tasks
+from piecework.counting.processes import Workers
 from piecework.counting.shards import Shard
 from piecework.counting.store import Counts
 from piecework.counting.summary import subset_rows, sum_by_subset, sum_skipped, write_description
@@ -34,9 +34,6 @@ __all__ = ["Progress", "Stage", "count", "default_out"]
 Stage = Literal["counting", "merging"]
 Progress = Callable[[Stage, int, int], None]
 """Called with the stage, what is done of it, and what there is to do: bytes read, or partial tables merged."""
-
-# On fewer rows, two threads took a third more CPU time than one, and as long.
-ROWS_PER_MERGE_THREAD = 10_000_000
 
 
 def default_out(study: Study) -> Path:
@@ -119,16 +116,20 @@ class _Run:
         """Count the shards that are not done yet, merge, and write what describes the result, counts.json last."""
         self._remove_unfinished()
         self.partial.remove_all_but(self.plan.shards)
-        results = self._count_shards(lock)
+        with Workers(keep_open=[lock], warn=self.warn) as workers:
+            return self._count(workers)
+
+    def _count(self, workers: Workers) -> dict[str, Any]:
+        results = self._count_shards(workers)
         statistics = sum_by_subset(self.plan, results)
         skipped = sum_skipped(self.plan, results)
         if not any(of["read_documents"] for of in statistics.values()):
             files = len({part.file.path for shard in self.plan.shards for part in shard.slices})
             raise InputError(f"no document in {files:,} file{'s' if files != 1 else ''}: {skipped}")
-        tables = self._merge(results, subset_rows(self.plan, statistics), lock)
+        tables = self._merge(results, subset_rows(self.plan, statistics), workers)
         return write_description(self.folder, self.plan, tables, skipped)
 
-    def _count_shards(self, lock: int) -> list[ShardResult]:
+    def _count_shards(self, workers: Workers) -> list[ShardResult]:
         shards = self.plan.shards
         done = {index: result for index, shard in enumerate(shards) if (result := self.partial.load(shard))}
         if self.strict:
@@ -145,13 +146,11 @@ class _Run:
             self.progress("counting", done_bytes, self.plan.size_bytes)
 
         try:
-            results = run_tasks(
+            results = workers.run(
                 functools.partial(count_shard, job),
                 [shards[index] for index in left],
                 processes=self.budget.processes,
-                keep_open=[lock],
                 progress=progress,
-                warn=self.warn,
             )
             with contextlib.closing(results):
                 done |= {left[index]: result for index, result in results}
@@ -160,20 +159,17 @@ class _Run:
         return [done[index] for index in range(len(shards))]
 
     def _merge(
-        self, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]], lock: int
+        self, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]], workers: Workers
     ) -> dict[str, dict[str, int]]:
         subsets = tuple(
             SubsetTables(subset.language, subset.category, self._table_files(subset, results))
             for subset in self.plan.subsets
         )
-        partial_rows = sum(table.rows for result in results for table in result.tables)
         job = MergeJob(
             subsets=subsets,
             rows=tuple(rows),
             folder=self.folder,
             temporary=self.partial.folder / "merging",
-            memory_bytes=self.budget.merge_bytes,
-            threads=min(self.budget.merge_threads, 1 + partial_rows // ROWS_PER_MERGE_THREAD),
         )
         merged = 0
         total = sum(len(files) for subset in subsets for files in subset.files.values())
@@ -185,9 +181,7 @@ class _Run:
 
         progress(0)
         try:
-            [(_, tables)] = run_tasks(
-                merge_tables, [job], processes=1, keep_open=[lock], progress=progress, warn=self.warn
-            )
+            [(_, tables)] = workers.run(merge_tables, [job], processes=1, progress=progress)
         finally:
             self._remove_unfinished()
         return tables
@@ -200,8 +194,8 @@ class _Run:
         files: dict[str, list[Path]] = {table: [] for table in TABLES}
         for shard, result in zip(self.plan.shards, results, strict=True):
             if shard.subset == subset.name:
-                for table in result.tables:
-                    files[table.table].append(self.partial.path(shard, table))
+                for run in result.runs:
+                    files[run.table].append(self.partial.path(shard, run))
         return {table: tuple(paths) for table, paths in files.items()}
 
 

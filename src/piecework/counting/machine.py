@@ -18,12 +18,10 @@ PROCESS_BYTES = 160_000_000
 SMALLEST_TABLE_BYTES = 16_000_000
 # With it a task takes about 0.5 GB, besides what Spark gives to Java.
 USUAL_TABLE_BYTES = 160_000_000
-# Giving tables out as Arrow and writing them takes about as much again.
+# Giving tables out as Arrow, or putting them in order, takes at most as much again.
 TABLE_COPIES = 2
-# DuckDB counts what it holds itself. Around that are the interpreter, pyarrow, and a row group on its way out.
-AROUND_DUCKDB_BYTES = 200_000_000
-# With less per thread it gives up on words by the million (measured: 100 MB for one thread, not for two).
-DUCKDB_THREAD_BYTES = 100_000_000
+# The interpreter, pyarrow, and a row group on its way out; of the runs it holds little.
+MERGE_BYTES = 200_000_000
 
 
 def parse_size(text: str) -> int:
@@ -50,8 +48,6 @@ class Budget:
     """As many as were asked for, or as fit."""
     table_bytes: int
     """How large a process may let its tables grow."""
-    merge_bytes: int
-    merge_threads: int
 
     @classmethod
     def share_out(cls, memory_bytes: int, threads: int) -> "Budget":
@@ -61,7 +57,7 @@ class Budget:
         405000000
         """
         smallest = PARENT_BYTES + PROCESS_BYTES + TABLE_COPIES * SMALLEST_TABLE_BYTES
-        smallest = max(smallest, PARENT_BYTES + AROUND_DUCKDB_BYTES + DUCKDB_THREAD_BYTES)
+        smallest = max(smallest, PARENT_BYTES + MERGE_BYTES)
         if memory_bytes < smallest:
             raise InputError(
                 f"{memory_bytes / 1e6:.0f} MB of memory are too little to count in; "
@@ -69,12 +65,9 @@ class Budget:
             )
         room = memory_bytes - PARENT_BYTES
         processes = max(1, min(threads, room // (PROCESS_BYTES + TABLE_COPIES * SMALLEST_TABLE_BYTES)))
-        merge_bytes = (room - AROUND_DUCKDB_BYTES) * 19 // 20  # it goes over its limit a little
         return cls(
             processes=processes,
             table_bytes=(room // processes - PROCESS_BYTES) // TABLE_COPIES,
-            merge_bytes=merge_bytes,
-            merge_threads=max(1, min(threads, merge_bytes // DUCKDB_THREAD_BYTES)),
         )
 
 

@@ -1,4 +1,4 @@
-"""Partial tables to one table of each kind: DuckDB adds and sorts within a limit of memory, pyarrow writes.
+"""Partial tables, which are sorted runs, to one table of each kind: the core merges them, pyarrow writes.
 
 Equal counts are equal files, to the byte, however they were cut into partial tables: the rows have one order, and where
 a row group ends depends on the rows alone.
@@ -6,18 +6,23 @@ a row group ends depends on the rows alone.
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piecework import _core
 from piecework.counting.partial import TABLES
 from piecework.counting.store import SUBSETS_FILE, table_file
+from piecework.counting.tables import units_to_arrow
+from piecework.counting.words import words_to_arrow
 from piecework.errors import InputError
 from piecework.files import replace_atomically, write_error
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
 __all__ = [
@@ -35,7 +40,9 @@ __all__ = [
 # A row group is held in memory while it is written. Text without spaces is one unit a document, hence the second limit.
 GROUP_ROWS = 1 << 17
 GROUP_TEXT_BYTES = 64 << 20
-BATCH_ROWS = 1 << 14
+BATCH_TEXT_BYTES = 4 << 20
+# Each run that is open takes a file descriptor, of which a process often has 1,024, a buffer, and its current text.
+MOST_OPEN_RUNS = 128
 
 # What the rows of a table are, besides language and category; the last is the text.
 KEYS: dict[str, tuple[str, ...]] = {
@@ -47,7 +54,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class SubsetTables:
-    """The partial tables of a subset: by table, the files."""
+    """The partial tables of a subset: by table, the runs."""
 
     language: str
     category: str
@@ -56,7 +63,7 @@ class SubsetTables:
 
 @dataclass(frozen=True, slots=True)
 class MergeJob:
-    """What to merge, where to, and in how much memory."""
+    """What to merge, and where to."""
 
     subsets: tuple[SubsetTables, ...]
     """Sorted by language and category."""
@@ -65,61 +72,62 @@ class MergeJob:
     folder: Path
     """Where `train.parquet` and the others are written."""
     temporary: Path
-    """A folder for what does not fit in memory."""
-    memory_bytes: int
-    threads: int
+    """A folder for runs merged from more runs than can be open together."""
 
     def __str__(self) -> str:
         return f"{self.folder}: merging"
 
 
 def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict[str, int]]:
-    """Write the tables; by table, how many rows and bytes each has. `report` is told of each partial table done."""
-    import duckdb
-
-    written = {}
+    """Write the tables; by table, how many rows and bytes each has. `report` is told of each run done."""
     try:
-        job.temporary.mkdir(parents=True, exist_ok=True)
-        settings: dict[str, Any] = {
-            "memory_limit": f"{job.memory_bytes}B",
-            "threads": job.threads,
-            "temp_directory": str(job.temporary),
-            "preserve_insertion_order": False,
-            "arrow_large_buffer_size": True,
-        }
-        with duckdb.connect(config=settings) as connection:
-            for table in TABLES:
-                written[table] = write_table(job.folder, table, _merged(connection, job, table, report))
+        written = {table: write_table(job.folder, table, _merged(job, table, report)) for table in TABLES}
         write_subsets(job.folder, job.rows)
-    except duckdb.Error as error:
-        raise InputError(f"{job.folder}: {_explain(error)}") from error
+    except _core.CountOverflowError as error:
+        raise InputError(
+            f"{job.folder}: a count is too large for 64 bits; sample less, or lower the weights"
+        ) from error
+    except _core.DamagedRunError as error:
+        raise InputError(
+            f"{job.folder}: cannot merge the counts: {error}; remove the folder .partial and run the command again"
+        ) from error
     except OSError as error:
         raise write_error(job.folder, error) from error
     return written
 
 
-def _merged(
-    connection: duckdb.DuckDBPyConnection, job: MergeJob, table: str, report: Callable[[int], None]
-) -> Iterator[pa.Table]:
+def _merged(job: MergeJob, table: str, report: Callable[[int], None]) -> Iterator[pa.Table]:
     """The rows of all subsets, in order, in tables of no particular size."""
     import pyarrow as pa
 
     types = column_types(table)
-    keys = ", ".join(KEYS[table])
-    # The sum is a HUGEINT, and the cast back an error where it does not fit.
-    query = (
-        f"SELECT {keys}, CAST(sum(count) AS UBIGINT) AS count FROM read_parquet($files) GROUP BY {keys} ORDER BY {keys}"
-    )
     for subset in job.subsets:
-        files = [str(file) for file in subset.files.get(table, ())]
-        if not files:
-            continue
-        reader = connection.sql(query, params={"files": files}).to_arrow_reader(BATCH_ROWS)
-        for batch in reader:
-            names = [pa.repeat(pa.scalar(name, pa.string()), len(batch)) for name in (subset.language, subset.category)]
-            own = [batch.column(field.name).cast(field.type) for field in list(types)[2:]]
-            yield pa.Table.from_arrays([*names, *own], schema=types)
-        report(len(files))
+        runs = subset.files.get(table, ())
+        merger = _core.RunMerger(_few_runs(runs, job.temporary))
+        while len(rows := _next_rows(merger, table)):
+            names = [pa.repeat(pa.scalar(name, pa.string()), len(rows)) for name in (subset.language, subset.category)]
+            yield pa.Table.from_arrays([*names, *rows.columns], schema=types)
+        shutil.rmtree(job.temporary, ignore_errors=True)
+        report(len(runs))
+
+
+def _next_rows(merger: _core.RunMerger, table: str) -> pa.Table:
+    if table == "train":
+        return words_to_arrow(merger.words(GROUP_ROWS, BATCH_TEXT_BYTES))
+    return units_to_arrow(merger.units(GROUP_ROWS, BATCH_TEXT_BYTES))
+
+
+def _few_runs(runs: Sequence[Path], folder: Path) -> list[bytes]:
+    """The runs, or where they are too many to be open together, some of them merged into the folder."""
+    paths = deque(map(os.fsencode, runs))
+    while len(paths) > MOST_OPEN_RUNS:
+        folder.mkdir(parents=True, exist_ok=True)
+        together = min(MOST_OPEN_RUNS, len(paths) - MOST_OPEN_RUNS + 1)
+        first = [paths.popleft() for _ in range(together)]
+        merged = os.fsencode(folder / f"{len(list(folder.iterdir()))}.run")
+        _core.merge_runs(first, merged)
+        paths.append(merged)
+    return list(paths)
 
 
 def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str, int]:
@@ -203,16 +211,3 @@ def write_options(table: str) -> dict[str, Any]:
         "write_page_index": False,
         "store_schema": True,
     }
-
-
-def _explain(error: duckdb.Error) -> str:
-    import duckdb
-
-    text = str(error).strip().splitlines()[0]
-    if isinstance(error, duckdb.ConversionException):
-        return "a count is too large for 64 bits; sample less, or lower the weights"
-    if "No space left" in text or "max_temp_directory_size" in str(error):
-        return f"no space left on the disk while merging ({text}); make room and run the command again"
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return f"not enough memory to merge the counts ({text}); run the command again with more --memory"
-    return f"cannot merge the counts: {text}"

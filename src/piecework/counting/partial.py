@@ -15,7 +15,7 @@ from piecework.corpus.skipped import Reason, Skipped
 from piecework.counting.shards import Shard
 from piecework.files import write_error
 
-__all__ = ["TABLES", "PartialResults", "ShardResult", "SliceResult", "TableFile"]
+__all__ = ["TABLES", "PartialResults", "RunFile", "ShardResult", "SliceResult"]
 
 TABLES = ("train", "eval", "eval_plain")
 
@@ -24,12 +24,11 @@ _UNFINISHED = ".unfinished-"
 
 
 @dataclass(frozen=True, slots=True)
-class TableFile:
-    """A Parquet file with a part of one table of a shard: sorted, and no key in it twice."""
+class RunFile:
+    """A file with a part of one table of a shard: sorted, and no key in it twice."""
 
     name: str
     table: str
-    rows: int
     size_bytes: int
 
 
@@ -62,7 +61,7 @@ class ShardResult:
     statistics: Counter[str]
     slices: tuple[SliceResult, ...]
     """One for each slice of the shard."""
-    tables: tuple[TableFile, ...] = field(default=())
+    runs: tuple[RunFile, ...] = field(default=())
 
     def to_json(self) -> str:
         """One line, the same for the same result."""
@@ -76,7 +75,7 @@ class ShardResult:
             SliceResult(part["lines"], {reason: (count, places) for reason, (count, places) in part["skipped"].items()})
             for part in data["slices"]
         )
-        return cls(Counter(data["statistics"]), slices, tuple(TableFile(**table) for table in data["tables"]))
+        return cls(Counter(data["statistics"]), slices, tuple(RunFile(**run) for run in data["runs"]))
 
 
 class PartialResults:
@@ -115,14 +114,14 @@ class PartialResults:
         folder = self.folder / shard.key
         try:
             result = ShardResult.from_json((folder / _DESCRIPTION).read_text())
-            whole = all((folder / table.name).stat().st_size == table.size_bytes for table in result.tables)
+            whole = all((folder / run.name).stat().st_size == run.size_bytes for run in result.runs)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return result if whole and len(result.slices) == len(shard.slices) else None
 
-    def path(self, shard: Shard, table: TableFile) -> Path:
+    def path(self, shard: Shard, run: RunFile) -> Path:
         """Where that file of the shard is."""
-        return self.folder / shard.key / table.name
+        return self.folder / shard.key / run.name
 
     def remove_unfinished(self) -> None:
         """Remove what processes that were killed have left; only for the one that holds the lock."""

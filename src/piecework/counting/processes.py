@@ -19,11 +19,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Any, Generic, Self, TypeVar
 
 from piecework.errors import InputError, PieceworkError
 
-__all__ = ["run_tasks", "serve"]
+__all__ = ["Workers", "serve"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -35,37 +35,18 @@ COMPLAINT_BYTES = 2000
 
 # Not multiprocessing's own start methods: "fork" copies the locks of running threads, and "spawn" runs the main module
 # of the user again, so that a script without `if __name__ == "__main__"` would start itself without end.
+# pyarrow imports numpy where there is one, which takes longer than all else that a process has to import. Counting and
+# merging use nothing of it.
 _CHILD = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
+sys.modules["numpy"] = None
 from piecework.counting.processes import serve
 serve(int(sys.argv[2]))
 """
 
 # As many processes as cores, so one thread in each. With pyarrow's own memory pool merging took 45 MB more.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-
-
-def run_tasks(
-    function: Callable[[Task, Report], Result],
-    tasks: Sequence[Task],
-    *,
-    processes: int,
-    keep_open: Sequence[int] = (),
-    progress: Report = lambda _: None,
-    warn: Callable[[str], None] = lambda _: None,
-) -> Generator[tuple[int, Result], None, None]:
-    """Run the function on each task; yields the task's index and the result, in the order in which they end.
-
-    The function is called with the task and a function to report progress to, in amounts that add up; it has to be
-    importable by name. The file descriptors `keep_open` stay open in the processes: a lock stays taken while one of
-    them lives. Of several tasks that fail, the first one's error is raised, so that it is the same every time.
-    """
-    pool = _Pool(function, tasks, keep_open, progress, warn)
-    try:
-        yield from pool.run(processes)
-    finally:
-        pool.kill()
 
 
 @dataclass(slots=True, eq=False)
@@ -102,28 +83,102 @@ class _Process:
         return f": {text}" if text else ""
 
 
+class Workers:
+    """Processes that run tasks, and stay for further ones until the `with` block ends."""
+
+    def __init__(self, *, keep_open: Sequence[int] = (), warn: Callable[[str], None] = lambda _: None) -> None:
+        """The file descriptors `keep_open` stay open in the processes: a lock stays taken while one of them lives."""
+        self.processes: list[_Process] = []
+        self.warn = warn
+        self._keep_open = keep_open
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.keep(0)
+
+    def run(
+        self,
+        function: Callable[[Task, Report], Result],
+        tasks: Sequence[Task],
+        *,
+        processes: int,
+        progress: Report = lambda _: None,
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Run the function on each task; yields the task's index and the result, in the order in which they end.
+
+        The function is called with the task and a function to report progress to, in amounts that add up; it has to be
+        importable by name. Of several tasks that fail, the first one's error is raised, so that it is the same every
+        time. After an error, or if the results are not all taken, no process is left.
+        """
+        self.keep(processes)
+        done = False
+        try:
+            yield from _Run(self, function, tasks, processes, progress).results()
+            done = True
+        finally:
+            if not done:
+                self.keep(0)
+
+    def keep(self, processes: int) -> None:
+        """End all but so many."""
+        surplus = self.processes[processes:]
+        del self.processes[processes:]
+        for process in surplus:
+            process.popen.kill()
+        for process in surplus:
+            process.kill()
+
+    def start(self) -> _Process:
+        """One more process."""
+        ours, theirs = socket.socketpair()
+        stderr = tempfile.TemporaryFile()  # noqa: SIM115
+        with theirs:
+            popen = subprocess.Popen(
+                [sys.executable, "-c", _CHILD, json.dumps(sys.path), str(theirs.fileno())],
+                # The pipe carries nothing: it closes when this process is gone, whatever ended it.
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                pass_fds=[theirs.fileno(), *self._keep_open],
+                # Ctrl-C is for this process, which ends the others.
+                process_group=0,
+                env=os.environ | _ENVIRONMENT,
+            )
+        process = _Process(popen, Connection(ours.detach()), stderr)
+        self.processes.append(process)
+        return process
+
+    def end(self, process: _Process) -> None:
+        """End this one."""
+        self.processes.remove(process)
+        process.kill()
+
+
 @dataclass(slots=True)
-class _Pool(Generic[Task, Result]):
+class _Run(Generic[Task, Result]):
+    """Tasks on their way through the workers."""
+
+    workers: Workers
     function: Callable[[Task, Report], Result]
     tasks: Sequence[Task]
-    keep_open: Sequence[int]
+    processes: int
     progress: Report
-    warn: Callable[[str], None]
-    _processes: list[_Process] = field(default_factory=list)
     _waiting: deque[int] = field(default_factory=deque)
     _deaths: Counter[int] = field(default_factory=Counter)
     _failures: dict[int, Exception] = field(default_factory=dict)
 
-    def run(self, processes: int) -> Iterator[tuple[int, Result]]:
+    def results(self) -> Iterator[tuple[int, Result]]:
         self._waiting.extend(range(len(self.tasks)))
         while True:
-            self._hand_out(processes)
-            busy = [process for process in self._processes if process.index is not None]
+            self._hand_out()
+            busy = [process for process in self.workers.processes if process.index is not None]
             if not busy:
                 break
             for connection in wait([process.connection for process in busy]):
                 process = next(process for process in busy if process.connection is connection)
-                if process not in self._processes:
+                if process not in self.workers.processes:
                     continue  # killed since, as another task has failed
                 try:
                     kind, value = process.connection.recv()
@@ -143,50 +198,28 @@ class _Pool(Generic[Task, Result]):
         if self._failures:
             raise self._failures[min(self._failures)]
 
-    def _hand_out(self, processes: int) -> None:
+    def _hand_out(self) -> None:
         while self._waiting and not self._failures:
-            idle = next((process for process in self._processes if process.index is None), None)
+            idle = next((process for process in self.workers.processes if process.index is None), None)
             if idle is None:
-                if len(self._processes) >= processes:
+                if len(self.workers.processes) >= self.processes:
                     return
-                idle = self._start()
+                idle = self.workers.start()
             index = self._waiting.popleft()
             idle.index = index
             # One that has died in the meantime is noticed when it is waited for.
             with contextlib.suppress(OSError):
-                idle.connection.send(self.tasks[index])
-
-    def _start(self) -> _Process:
-        ours, theirs = socket.socketpair()
-        stderr = tempfile.TemporaryFile()  # noqa: SIM115
-        with theirs:
-            popen = subprocess.Popen(
-                [sys.executable, "-c", _CHILD, json.dumps(sys.path), str(theirs.fileno())],
-                # The pipe carries nothing: it closes when this process is gone, whatever ended it.
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                pass_fds=[theirs.fileno(), *self.keep_open],
-                # Ctrl-C is for this process, which ends the others.
-                process_group=0,
-                env=os.environ | _ENVIRONMENT,
-            )
-        process = _Process(popen, Connection(ours.detach()), stderr)
-        self._processes.append(process)
-        with contextlib.suppress(OSError):
-            process.connection.send(self.function)
-        return process
+                idle.connection.send((self.function, self.tasks[index]))
 
     def _bury(self, process: _Process) -> None:
         """A process has died: its task gets one more chance."""
         assert process.index is not None
         index, cause = process.index, process.cause_of_death()
-        self._processes.remove(process)
-        process.kill()
+        self.workers.end(process)
         self.progress(-process.reported)
         self._deaths[index] += 1
         if self._deaths[index] < ATTEMPTS:
-            self.warn(f"{self.tasks[index]}: the process that counted it {cause}; trying once more")
+            self.workers.warn(f"{self.tasks[index]}: the process that counted it {cause}; trying once more")
             self._waiting.appendleft(index)
         else:
             self._fail(
@@ -200,16 +233,9 @@ class _Pool(Generic[Task, Result]):
     def _fail(self, index: int, error: Exception) -> None:
         # What comes before may yet fail too, and is waited for, so that the error does not depend on who was faster.
         self._failures[index] = error
-        for process in self._processes.copy():
+        for process in self.workers.processes.copy():
             if process.index is not None and process.index > min(self._failures):
-                self._processes.remove(process)
-                process.kill()
-
-    def kill(self) -> None:
-        for process in self._processes:
-            process.popen.kill()
-        while self._processes:
-            self._processes.pop().kill()
+                self.workers.end(process)
 
 
 def serve(descriptor: int) -> None:
@@ -229,9 +255,8 @@ def serve(descriptor: int) -> None:
             unreported, reported_at = 0, time.monotonic()
 
     try:
-        function = connection.recv()
         while True:
-            task = connection.recv()
+            function, task = connection.recv()
             gc.collect()
             try:
                 result = function(task, report)

@@ -79,21 +79,23 @@ class CountTask:
     def _rows(self, index: int, shard: Any, sampler: Any, job: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        from piecework.counting.worker import shard_tables
+        from piecework.counting.worker import filled_counters
 
-        tables = shard_tables(
+        counters = filled_counters(
             shard, sampler=sampler, table_bytes=job["table_bytes"], strict=job["strict"], report=lambda _: None
         )
         subset = job["subsets"][shard.subset]
         while True:
             try:
-                name, table = next(tables)
+                tables = next(counters).take(ordered=False)  # Spark sorts them
             except StopIteration as end:
                 text = end.value.to_json().encode()
                 one = pa.table({"text": pa.array([text], pa.large_binary()), "count": pa.array([1], pa.uint64())})
                 yield from _batches(one, RESULT, index)
                 return
-            yield from _batches(table, job["tables"].index(name), subset)
+            while tables:  # each given up before the next
+                name, table = tables.popitem()
+                yield from _batches(table, job["tables"].index(name), subset)
 
 
 def _batches(table: pa.Table, number: int, subset: int) -> Iterator[pa.RecordBatch]:

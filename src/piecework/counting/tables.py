@@ -1,8 +1,10 @@
-"""The native tables of one subset, given out as Arrow: words for training, units for evaluation."""
+"""The native tables of one subset, given out as Arrow or as files: words for training, units for evaluation."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from piecework import _core
@@ -11,7 +13,7 @@ from piecework.counting.words import words_to_arrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DocumentCounter"]
+__all__ = ["DocumentCounter", "units_to_arrow"]
 
 
 class DocumentCounter:
@@ -53,21 +55,32 @@ class DocumentCounter:
     def take(self, *, ordered: bool = True) -> dict[str, pa.Table]:
         """The tables `train`, `eval` and `eval_plain`, sorted or in no order; the counter is empty afterwards."""
         return {
-            "train": words_to_arrow(self._counter.take_training(), ordered=ordered),
-            "eval": self._units(plain=False, ordered=ordered),
-            "eval_plain": self._units(plain=True, ordered=ordered),
+            "train": words_to_arrow(self._counter.take_training().columns(ordered=ordered)),
+            "eval": units_to_arrow(self._counter.take_evaluation(plain=False, ordered=ordered)),
+            "eval_plain": units_to_arrow(self._counter.take_evaluation(plain=True, ordered=ordered)),
         }
 
-    def _units(self, *, plain: bool, ordered: bool) -> pa.Table:
-        import pyarrow as pa
+    def write(self, table: str, path: Path) -> int:
+        """Write a table as a run: sorted, for `_core.RunMerger`, and no file if it is empty, as it is afterwards.
 
-        buckets, opens, offsets, data, counts = map(pa.py_buffer, self._counter.take_evaluation(plain, ordered=ordered))
-        n = buckets.size
-        return pa.table(
-            {
-                "bucket": pa.Array.from_buffers(pa.uint8(), n, [None, buckets]),
-                "opens": pa.Array.from_buffers(pa.uint8(), n, [None, opens]).cast(pa.bool_()),
-                "unit": pa.Array.from_buffers(pa.large_string(), n, [None, offsets, data]),
-                "count": pa.Array.from_buffers(pa.uint64(), n, [None, counts]),
-            }
-        )
+        How many rows it has.
+        """
+        if table == "train":
+            return self._counter.write_training(os.fsencode(path))
+        return self._counter.write_evaluation(os.fsencode(path), plain=table == "eval_plain")
+
+
+def units_to_arrow(columns: tuple[bytes, bytes, bytes, bytes, bytes]) -> pa.Table:
+    """The units and counts that the core gives as buffers."""
+    import pyarrow as pa
+
+    buckets, opens, offsets, data, counts = map(pa.py_buffer, columns)
+    n = buckets.size
+    return pa.table(
+        {
+            "bucket": pa.Array.from_buffers(pa.uint8(), n, [None, buckets]),
+            "opens": pa.Array.from_buffers(pa.uint8(), n, [None, opens]).cast(pa.bool_()),
+            "unit": pa.Array.from_buffers(pa.large_string(), n, [None, offsets, data]),
+            "count": pa.Array.from_buffers(pa.uint64(), n, [None, counts]),
+        }
+    )

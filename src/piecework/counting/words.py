@@ -95,7 +95,7 @@ class WordCounts:
 
     def to_arrow(self) -> pa.Table:
         """An Arrow table with the columns `word` and `count`, sorted by word."""
-        return words_to_arrow(self._table)
+        return words_to_arrow(self._table.columns())
 
     def save(self, path: str | Path) -> None:
         """Writes a Parquet file. Equal counts give equal files."""
@@ -245,13 +245,14 @@ def count_words(texts: Any, *, threads: int = 1, max_sentence_length: int | None
     return counter.finish()
 
 
-def words_to_arrow(table: _core.WordTable, *, ordered: bool = True) -> pa.Table:
-    """The words and counts of a native table, sorted by word or in no order."""
+def words_to_arrow(columns: tuple[bytes, bytes, bytes]) -> pa.Table:
+    """The words and counts that the core gives as buffers."""
     import pyarrow as pa
 
-    offsets, data, counts = map(pa.py_buffer, table.columns(ordered=ordered))
-    words = pa.Array.from_buffers(pa.large_string(), len(table), [None, offsets, data])
-    return pa.table({"word": words, "count": pa.Array.from_buffers(pa.uint64(), len(table), [None, counts])})
+    offsets, data, counts = map(pa.py_buffer, columns)
+    n = counts.size // 8
+    words = pa.Array.from_buffers(pa.large_string(), n, [None, offsets, data])
+    return pa.table({"word": words, "count": pa.Array.from_buffers(pa.uint64(), n, [None, counts])})
 
 
 def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:

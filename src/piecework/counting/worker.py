@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from piecework.corpus.inputs import Slice
 from piecework.corpus.readers import Documents, open_batches
 from piecework.corpus.sampling import Sampler
 from piecework.corpus.skipped import Skipped
 from piecework.corpus.streams import lines_before
-from piecework.counting.partial import PartialResults, ShardResult, SliceResult, TableFile
+from piecework.counting.partial import TABLES, PartialResults, RunFile, ShardResult, SliceResult
 from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 from piecework.storage import RemotePath
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["ShardJob", "count_shard", "encoded", "first_skipped", "shard_tables", "strict_message"]
+__all__ = ["ShardJob", "count_shard", "encoded", "filled_counters", "first_skipped", "strict_message"]
 
 # Larger batches were no faster, and each is in memory several times: as bytes, as lines, as strings, as UTF-8.
 BATCH_BYTES = 1 << 20
@@ -42,33 +39,34 @@ class ShardJob:
 
 
 def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> ShardResult:
-    """Count a shard and leave its tables in the folder; `report` is told how many bytes were read since the last call.
+    """Count a shard and leave its runs in the folder; `report` is told how many bytes were read since the last call.
 
     What is written and returned depends on the shard and the sampler alone, but for how often tables were spilled.
     """
-    import pyarrow.parquet as pq
-
     partial = PartialResults(job.folder)
     with partial.new(shard.key) as folder:
-        files: list[TableFile] = []
-        tables = shard_tables(shard, sampler=job.sampler, table_bytes=job.table_bytes, strict=job.strict, report=report)
+        runs: list[RunFile] = []
+        counters = filled_counters(
+            shard, sampler=job.sampler, table_bytes=job.table_bytes, strict=job.strict, report=report
+        )
         while True:
             try:
-                name, table = next(tables)
+                counter = next(counters)
             except StopIteration as end:
-                result: ShardResult = replace(end.value, tables=tuple(files))
+                result: ShardResult = replace(end.value, runs=tuple(runs))
                 break
-            path = folder / f"{name}-{len(files)}.parquet"
-            pq.write_table(table, path, compression="lz4", use_dictionary=False, row_group_size=1 << 17)
-            files.append(TableFile(path.name, name, len(table), path.stat().st_size))
+            for table in TABLES:
+                path = folder / f"{table}-{len(runs)}.run"
+                if counter.write(table, path):
+                    runs.append(RunFile(path.name, table, path.stat().st_size))
         partial.describe(folder, result)
     return result
 
 
-def shard_tables(
+def filled_counters(
     shard: Shard, *, sampler: Sampler, table_bytes: int, strict: bool, report: Callable[[int], None]
-) -> Generator[tuple[str, pa.Table], None, ShardResult]:
-    """Count a shard: yields names and tables, each time they have grown to `table_bytes`, and returns the rest."""
+) -> Generator[DocumentCounter, None, ShardResult]:
+    """Count a shard: yields the counter, to be emptied, when its tables have grown to `table_bytes` and at the end."""
     counter = DocumentCounter()
     placing = _Placing(sampler, shard, counter)
     slices = []
@@ -89,24 +87,15 @@ def shard_tables(
             lines += batch.lines
             report(batch.read_bytes)
             if counter.memory_bytes > table_bytes:
-                yield from _taken(counter)
+                yield counter
         if strict and skipped.counts:
             raise InputError(first_skipped(part, skipped))
         _check_unchanged(part)
         slices.append(SliceResult.of(lines, skipped))
         placing.statistics["skipped_records"] += skipped.total
-    yield from _taken(counter)
+    yield counter
     placing.statistics["dropped_lines"] += counter.dropped_lines
     return ShardResult(placing.statistics, tuple(slices))
-
-
-def _taken(counter: DocumentCounter) -> Iterator[tuple[str, pa.Table]]:
-    """What the counter holds, each table given up before the next."""
-    tables = counter.take(ordered=False)  # whoever merges them sorts them
-    while tables:
-        name, table = tables.popitem()
-        if len(table):
-            yield name, table
 
 
 class _Placing:
