@@ -85,8 +85,8 @@ _MERGES: WeakKeyDictionary[Tokenizer, _Merges] = WeakKeyDictionary()
 
 def _merges(tokenizer: Tokenizer) -> _Merges:
     if tokenizer not in _MERGES:
-        _, merges, characters, runs = assembly.disassemble(tokenizer._model)
-        ids = {piece.piece: number for number, piece in enumerate(tokenizer._model.pieces)}
+        _, merges, characters, runs = assembly.disassemble(tokenizer._vocabulary)
+        ids = dict(zip(tokenizer._texts, range(tokenizer.vocab_size), strict=True))
         in_order = _in_order(tokenizer, merges, characters, runs)
         _MERGES[tokenizer] = _Merges([ids[merge] for merge in merges], in_order)
     return _MERGES[tokenizer]
@@ -100,7 +100,9 @@ def _in_order(tokenizer: Tokenizer, merges: list[str], characters: list[str], ru
     expected = [(text, -float(i)) for i, text in enumerate([*merges, *characters])]
     if runs is not None:
         expected += assembly.whitespace_runs(runs, first_score=-float(len(expected)))
-    return [(piece.piece, piece.score) for piece in tokenizer._model.pieces if piece.type == NORMAL] == expected
+    vocabulary = tokenizer._vocabulary
+    pieces = zip(tokenizer._texts, vocabulary.scores, vocabulary.types, strict=True)
+    return [(text, score) for text, score, kind in pieces if kind == NORMAL] == expected
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from piecework._core import Vocabulary
 from piecework.errors import InputError
 from piecework.terms import PieceType, RunOrder
 from piecework.tokenizer.pieces import SPACE
@@ -51,34 +52,33 @@ def assemble(
     size = len(meta) + len(rest)
     if (last := max(meta)) >= size:
         raise InputError(f"the id {last} of {meta[last][0]!r} lies outside a vocabulary of {size:,} pieces")
+    fixed = {piece_id: (text, 0.0, TYPE_NUMBERS[kind]) for piece_id, (text, kind) in meta.items()}
+    remaining = iter([(text, score, NORMAL) for text, score in rest])
+    pieces = [fixed[piece_id] if piece_id in fixed else next(remaining) for piece_id in range(size)]
+    texts, scores, types = zip(*pieces, strict=True)
     del model.pieces[:]
-    remaining = iter(rest)
-    for piece_id in range(size):
-        if piece_id in meta:
-            text, kind = meta[piece_id]
-            model.pieces.add(piece=text, score=0.0, type=TYPE_NUMBERS[kind])
-        else:
-            text, score = next(remaining)
-            model.pieces.add(piece=text, score=score)
-    model.trainer_spec.vocab_size = len(model.pieces)
+    model.MergeFromString(Vocabulary(list(texts), scores, types).to_bytes())
+    model.trainer_spec.vocab_size = size
 
 
-def disassemble(model: Any) -> tuple[dict[int, tuple[str, PieceType]], list[str], list[str], RunOrder | None]:
-    """The parts that `assemble` would put together to the vocabulary of `model`."""
+def disassemble(
+    vocabulary: Vocabulary,
+) -> tuple[dict[int, tuple[str, PieceType]], list[str], list[str], RunOrder | None]:
+    """The parts that `assemble` would put together to the vocabulary."""
     meta: dict[int, tuple[str, PieceType]] = {}
     merges: list[str] = []
     characters: list[str] = []
-    runs: list[tuple[str, float]] = []
-    for piece_id, piece in enumerate(model.pieces):
-        if piece.type != NORMAL:
-            meta[piece_id] = (piece.piece, TYPE_NAMES[piece.type])
-        elif len(piece.piece) == 1:
-            characters.append(piece.piece)
-        elif not piece.piece.strip(SPACE):
-            runs.append((piece.piece, piece.score))
+    runs: list[str] = []
+    for piece_id, (text, kind) in enumerate(zip(vocabulary.texts, vocabulary.types, strict=True)):
+        if kind != NORMAL:
+            meta[piece_id] = (text, TYPE_NAMES[kind])
+        elif len(text) == 1:
+            characters.append(text)
+        elif not text.strip(SPACE):
+            runs.append(text)
         else:
-            merges.append(piece.piece)
+            merges.append(text)
     order: RunOrder | None = None
     if runs:
-        order = "paper" if len(runs[0][0]) < len(runs[-1][0]) else "portable"
+        order = "paper" if len(runs[0]) < len(runs[-1]) else "portable"
     return meta, merges, characters, order
