@@ -62,14 +62,14 @@ def assemble(
 
 
 def disassemble(
-    vocabulary: Vocabulary,
+    texts: Sequence[str], types: bytes
 ) -> tuple[dict[int, tuple[str, PieceType]], list[str], list[str], RunOrder | None]:
-    """The parts that `assemble` would put together to the vocabulary."""
+    """The parts that `assemble` would put together to the vocabulary of these columns."""
     meta: dict[int, tuple[str, PieceType]] = {}
     merges: list[str] = []
     characters: list[str] = []
     runs: list[str] = []
-    for piece_id, (text, kind) in enumerate(zip(vocabulary.texts, vocabulary.types, strict=True)):
+    for piece_id, (text, kind) in enumerate(zip(texts, types, strict=True)):
         if kind != NORMAL:
             meta[piece_id] = (text, TYPE_NAMES[kind])
         elif len(text) == 1:

@@ -13,7 +13,7 @@ from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
 from piecework.files import prepare_output, write_together
 from piecework.tokenizer import assembly
-from piecework.tokenizer.pieces import Piece, VocabularyGroup, length_histogram, vocabulary_groups
+from piecework.tokenizer.pieces import Piece, VocabularyGroup, length_histogram, pieces_of, vocabulary_groups
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, parse_model
 
 __all__ = ["Token", "Tokenizer"]
@@ -132,8 +132,8 @@ class Tokenizer:
     @cached_property
     def pieces(self) -> list[Piece]:
         """The vocabulary in the order of ids."""
-        types = map(TYPE_NAMES.__getitem__, self._vocabulary.types)
-        return list(map(Piece, range(self.vocab_size), self._texts, self._vocabulary.scores, types))
+        types = [TYPE_NAMES[kind] for kind in self._vocabulary.types]
+        return pieces_of(self._texts, self._vocabulary.scores, types)
 
     @cached_property
     def _meta_pieces(self) -> list[Piece]:
@@ -204,7 +204,7 @@ class Tokenizer:
         >>> large.resize(12).model_bytes == small.model_bytes
         True
         """
-        meta, merges, characters, runs = assembly.disassemble(self._vocabulary)
+        meta, merges, characters, runs = assembly.disassemble(self._texts, self._vocabulary.types)
         kept = len(merges) - (self.vocab_size - vocab_size)
         if vocab_size > self.vocab_size:
             raise InputError(f"cannot resize to {vocab_size:,}: the vocabulary has {self.vocab_size:,} pieces")
