@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from piecework._core import Vocabulary
 from piecework.errors import InputError
@@ -12,6 +12,8 @@ from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, TYPE_NUMBERS
 
 __all__ = ["WHITESPACE_RUNS", "assemble", "disassemble", "whitespace_runs"]
+
+_T = TypeVar("_T")
 
 WHITESPACE_RUNS = tuple(SPACE * n for n in range(2, 25))
 
@@ -44,21 +46,34 @@ def assemble(
 
     Scores are SentencePiece's: -0.0 for the first merge, then one lower each.
     """
-    ordered = [*merges, *characters]
-    rest = [(text, -float(i)) for i, text in enumerate(ordered)]
+    texts = [*merges, *characters]
+    scores = [-float(i) for i in range(len(texts))]
     if runs is not None:
-        learnt = set(ordered)
-        rest += [run for run in whitespace_runs(runs, first_score=-float(len(ordered))) if run[0] not in learnt]
-    size = len(meta) + len(rest)
+        learnt = set(WHITESPACE_RUNS).intersection(texts)
+        for run, score in whitespace_runs(runs, first_score=-float(len(texts))):
+            if run not in learnt:
+                texts.append(run)
+                scores.append(score)
+    size = len(meta) + len(texts)
     if (last := max(meta)) >= size:
         raise InputError(f"the id {last} of {meta[last][0]!r} lies outside a vocabulary of {size:,} pieces")
-    fixed = {piece_id: (text, 0.0, TYPE_NUMBERS[kind]) for piece_id, (text, kind) in meta.items()}
-    remaining = iter([(text, score, NORMAL) for text, score in rest])
-    pieces = [fixed[piece_id] if piece_id in fixed else next(remaining) for piece_id in range(size)]
-    texts, scores, types = zip(*pieces, strict=True)
+    vocabulary = Vocabulary(
+        _with_meta(texts, {piece_id: text for piece_id, (text, _) in meta.items()}),
+        _with_meta(scores, dict.fromkeys(meta, 0.0)),
+        _with_meta([NORMAL] * len(texts), {piece_id: TYPE_NUMBERS[kind] for piece_id, (_, kind) in meta.items()}),
+    )
     del model.pieces[:]
-    model.MergeFromString(Vocabulary(list(texts), scores, types).to_bytes())
+    model.MergeFromString(vocabulary.to_bytes())
     model.trainer_spec.vocab_size = size
+
+
+def _with_meta(rest: list[_T], meta: Mapping[int, _T]) -> list[_T]:
+    """A column of the vocabulary: meta pieces at their ids, the rest in the gaps and after the last."""
+    gaps = max(meta) + 1 - len(meta)
+    column = rest[:gaps]
+    for piece_id in sorted(meta):
+        column.insert(piece_id, meta[piece_id])
+    return column + rest[gaps:]
 
 
 def disassemble(
