@@ -137,7 +137,7 @@ class Tokenizer:
 
     @cached_property
     def _meta_pieces(self) -> list[Piece]:
-        """Those that no text is merged to: the few that are not normal."""
+        """The few that are not normal, without making all the others."""
         texts, scores = self._texts, self._vocabulary.scores
         types = enumerate(self._vocabulary.types)
         return [Piece(i, texts[i], scores[i], TYPE_NAMES[kind]) for i, kind in types if kind != NORMAL]
