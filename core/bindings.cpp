@@ -19,6 +19,7 @@
 #include "runs.hpp"
 #include "trainer.hpp"
 #include "utf8.hpp"
+#include "vocabulary.hpp"
 #include "word_counter.hpp"
 
 namespace nb = nanobind;
@@ -271,24 +272,31 @@ TrainingResult train(const WordTable& table, uint64_t vocabulary_size, uint64_t 
   return train_bpe(table, options, vocabulary_size, minimum_frequency, report);
 }
 
-Model make_model(const nb::list& pieces, const std::vector<float>& scores, const std::vector<int>& types,
-                 nb::bytes charsmap, bool add_dummy_prefix, bool remove_extra_whitespaces, bool escape_whitespaces,
-                 bool treat_whitespace_as_suffix, bool byte_fallback, const std::string& unknown_surface) {
-  Model model;
-  for (nb::handle piece : pieces) model.pieces.push_back(nb::cast<std::string>(piece));
-  model.scores = scores;
-  for (const int type : types) model.types.push_back(static_cast<PieceType>(type));
-  if (model.scores.size() != model.size() || model.types.size() != model.size()) {
-    throw nb::value_error("pieces, scores and types must have the same length");
+Vocabulary make_vocabulary(const nb::list& texts, std::vector<float> scores, const std::vector<int>& types) {
+  Vocabulary vocabulary;
+  for (nb::handle text : texts) vocabulary.texts.push_back(nb::cast<std::string>(text));
+  vocabulary.scores = std::move(scores);
+  for (const int type : types) vocabulary.types.push_back(static_cast<PieceType>(type));
+  if (vocabulary.scores.size() != vocabulary.size() || vocabulary.types.size() != vocabulary.size()) {
+    throw nb::value_error("texts, scores and types must have the same length");
   }
-  model.charsmap.assign(charsmap.c_str(), charsmap.size());
-  model.add_dummy_prefix = add_dummy_prefix;
-  model.remove_extra_whitespaces = remove_extra_whitespaces;
-  model.escape_whitespaces = escape_whitespaces;
-  model.treat_whitespace_as_suffix = treat_whitespace_as_suffix;
-  model.byte_fallback = byte_fallback;
-  model.unknown_surface = unknown_surface;
-  return model;
+  return vocabulary;
+}
+
+nb::list text_list(const Vocabulary& vocabulary) {
+  nb::list out;
+  for (const std::string& text : vocabulary.texts) out.append(nb::str(text.data(), text.size()));
+  return out;
+}
+
+template <std::string (*write)(const Vocabulary&)>
+nb::bytes written(const Vocabulary& vocabulary) {
+  std::string bytes;
+  {
+    nb::gil_scoped_release unlocked;
+    bytes = write(vocabulary);
+  }
+  return raw_bytes(bytes.data(), bytes.size());
 }
 
 void add_units(UnitSet& units, uint32_t group, nb::handle buckets, nb::handle opens, nb::handle texts,
@@ -582,26 +590,61 @@ NB_MODULE(_core, m) {
         nb::arg("split_by_number"), nb::arg("split_digits"), nb::arg("add_dummy_prefix"), nb::arg("meta_pieces"),
         nb::arg("required_characters"), nb::arg("progress") = nb::none());
 
+  nb::class_<Vocabulary>(m, "Vocabulary")
+      .def(
+          "__init__",
+          [](Vocabulary* self, const nb::list& texts, std::vector<float> scores, const std::vector<int>& types) {
+            new (self) Vocabulary(make_vocabulary(texts, std::move(scores), types));
+          },
+          nb::arg("texts"), nb::arg("scores"), nb::arg("types"))
+      .def_static(
+          "read", [](nb::bytes file) { return read_pieces({file.c_str(), file.size()}); }, nb::arg("file"))
+      .def("__len__", &Vocabulary::size)
+      .def_prop_ro("texts", &text_list)
+      .def_prop_ro("scores", [](const Vocabulary& vocabulary) { return vocabulary.scores; })
+      .def_prop_ro("types",
+                   [](const Vocabulary& vocabulary) { return raw_bytes(vocabulary.types.data(), vocabulary.size()); })
+      .def("to_bytes", &written<write_pieces>)
+      .def("vocab_text", &written<vocab_text>)
+      .def("ids_json", &written<ids_json>)
+      .def("merges_json", &written<merges_json>)
+      .def("tied_pieces", &tied_pieces);
+
   nb::class_<Encoder>(m, "Encoder")
       .def(
           "__init__",
-          [](Encoder* self, const nb::list& pieces, const std::vector<float>& scores, const std::vector<int>& types,
-             nb::bytes charsmap, bool add_dummy_prefix, bool remove_extra_whitespaces, bool escape_whitespaces,
-             bool treat_whitespace_as_suffix, bool byte_fallback, const std::string& unknown_surface) {
-            Model model = make_model(pieces, scores, types, charsmap, add_dummy_prefix, remove_extra_whitespaces,
-                                     escape_whitespaces, treat_whitespace_as_suffix, byte_fallback, unknown_surface);
+          [](Encoder* self, const Vocabulary& vocabulary, nb::bytes charsmap, bool add_dummy_prefix,
+             bool remove_extra_whitespaces, bool escape_whitespaces, bool treat_whitespace_as_suffix,
+             bool byte_fallback, std::string unknown_surface) {
+            const std::string_view rules(charsmap.c_str(), charsmap.size());
             nb::gil_scoped_release unlocked;
-            new (self) Encoder(std::move(model));
+            new (self) Encoder(Model{vocabulary.texts, vocabulary.scores, vocabulary.types, std::string(rules),
+                                     add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces,
+                                     treat_whitespace_as_suffix, byte_fallback, std::move(unknown_surface)});
           },
-          nb::arg("pieces"), nb::arg("scores"), nb::arg("types"), nb::kw_only(), nb::arg("charsmap"),
-          nb::arg("add_dummy_prefix"), nb::arg("remove_extra_whitespaces"), nb::arg("escape_whitespaces"),
-          nb::arg("treat_whitespace_as_suffix"), nb::arg("byte_fallback"), nb::arg("unknown_surface"))
+          nb::arg("vocabulary"), nb::kw_only(), nb::arg("charsmap"), nb::arg("add_dummy_prefix"),
+          nb::arg("remove_extra_whitespaces"), nb::arg("escape_whitespaces"), nb::arg("treat_whitespace_as_suffix"),
+          nb::arg("byte_fallback"), nb::arg("unknown_surface"))
       .def("encode", &encode, nb::arg("text"))
       .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
       .def("encode_spans", &encode_spans, nb::arg("text"))
       .def_prop_ro("newlines_stand_alone", &Encoder::newlines_stand_alone)
       .def("encode_columns", &encode_columns, nb::arg("text"))
       .def("merge_columns", &merge_columns, nb::arg("text"))
+      .def(
+          "whole_pieces",
+          [](const Encoder& encoder, std::string before, std::string after, std::vector<uint32_t> ids_before,
+             std::vector<uint32_t> ids_after, bool plain_spaces) {
+            std::string whole;
+            {
+              nb::gil_scoped_release unlocked;
+              whole = whole_pieces(encoder, {std::move(before), std::move(after), std::move(ids_before),
+                                             std::move(ids_after), plain_spaces});
+            }
+            return raw_bytes(whole.data(), whole.size());
+          },
+          nb::kw_only(), nb::arg("before"), nb::arg("after"), nb::arg("ids_before"), nb::arg("ids_after"),
+          nb::arg("plain_spaces"))
       .def(
           "decode",
           [](const Encoder& encoder, const std::vector<uint32_t>& ids) {

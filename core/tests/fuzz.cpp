@@ -12,6 +12,7 @@
 #include "models.hpp"
 #include "slow_encoder.hpp"
 #include "trainer.hpp"
+#include "vocabulary.hpp"
 #include "word_counter.hpp"
 #include "words.hpp"
 
@@ -232,6 +233,27 @@ void fuzz_strange_model(Random& random, const std::vector<std::string>& pieces) 
   }
 }
 
+// The bytes of a file are read as they were written, and whatever they are, without harm.
+void fuzz_vocabulary(Random& random, const Model& model) {
+  const Vocabulary vocabulary{model.pieces, model.scores, model.types};
+  std::string file = write_pieces(vocabulary);
+  const Vocabulary again = read_pieces(file);
+  REQUIRE(again.texts == model.pieces && again.scores == model.scores && again.types == model.types);
+  for (uint64_t changes = 1 + random.below(8); changes > 0; --changes) {
+    file[random.below(file.size())] = static_cast<char>(random.below(256));
+  }
+  if (random.chance(2)) file.resize(random.below(file.size()));
+  try {
+    const Vocabulary damaged = read_pieces(file);
+    REQUIRE(damaged.scores.size() == damaged.size() && damaged.types.size() == damaged.size());
+    vocab_text(damaged);
+    ids_json(damaged);
+    merges_json(damaged);
+    tied_pieces(damaged);
+  } catch (const ModelError&) {
+  }
+}
+
 void fuzz_normalizing(Random& random) {
   static const std::string good = charsmap_of(
       {{"A", "a"}, {"AB", "x y"}, {"\xC3\x84", "\xC3\xA4"}, {" ", ""}, {"\t", " "}, {"\xE2\x96\x81", "_"}, {"", "!"}});
@@ -285,6 +307,7 @@ void fuzz(uint64_t iterations, uint64_t seed) {
       fuzz_counting(own);
       fuzz_encoding(own, *encoder, *slow);
       fuzz_normalizing(own);
+      if (own.chance(10)) fuzz_vocabulary(own, encoder->model());
     } catch (const std::exception& error) {
       std::cerr << "iteration " << i << " of seed " << seed << ": " << error.what() << "\n";
       std::exit(1);

@@ -1,16 +1,20 @@
 """Each format has the files that its readers look for; nothing is overwritten by accident; bad input is explained."""
 
 import json
+import random
+from itertools import product
 from pathlib import Path
 
+import orjson
 import pytest
 import sentencepiece
 
 import piecework as pw
 from export.conftest import Exported
+from piecework._core import Vocabulary
 from piecework.tokenizer.export import export, export_hf
 from piecework.tokenizer.merge_list import merge_list, tied_pieces
-from piecework.tokenizer.pieces import Piece
+from piecework.tokenizer.schema import TYPE_NUMBERS, parse_model
 from sentencepiece_oracle import PLAIN, sp_train_with
 
 HF_FILES = {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "tokenizer.model", "spiece.model"}
@@ -76,20 +80,43 @@ def test_export_beside_the_model(small: pw.Tokenizer, tmp_path: Path) -> None:
 
 
 def test_every_split_is_a_merge() -> None:
-    texts = {"a": -9, "b": -10, "c": -11, "ab": -0.0, "bc": -1, "abc": -2, "<s>": 0}
-    pieces = [Piece(n, text, score, "normal") for n, (text, score) in enumerate(texts.items()) if text != "<s>"]
-    pieces.append(Piece(6, "<s>", 0.0, "control"))
-    assert merge_list(pieces) == [("a", "b"), ("b", "c"), ("ab", "c"), ("a", "bc")]
-    assert tied_pieces(pieces) == []
+    scores = {"a": -9, "b": -10, "c": -11, "ab": -0.0, "bc": -1, "abc": -2, "<s>": 0}
+    types = [TYPE_NUMBERS["normal"]] * 6 + [TYPE_NUMBERS["control"]]
+    vocabulary = Vocabulary(list(scores), list(scores.values()), types)
+    merges = json.loads(orjson.dumps(merge_list(vocabulary)))
+    assert merges == [["a", "b"], ["b", "c"], ["ab", "c"], ["a", "bc"]]
+    assert tied_pieces(vocabulary) == []
+
+
+def test_merges_and_ties_of_random_vocabularies() -> None:
+    """Against the same in a few lines of Python, with ties, and with characters that JSON escapes."""
+    rng = random.Random(3)
+    texts = ["".join(parts) for length in (1, 2, 3, 4) for parts in product('a▁"\\\x01é😀', repeat=length)]
+    for _ in range(200):
+        chosen = rng.sample(texts, rng.randrange(1, 60))
+        scores = [float(rng.randrange(-20, 1)) for _ in chosen]
+        types = [rng.choice([1, 1, 1, 3, 4, 5]) for _ in chosen]
+        vocabulary = Vocabulary(chosen, scores, types)
+        normal = {text: score for text, score, kind in zip(chosen, scores, types, strict=True) if kind == 1}
+        by_score = sorted(normal, key=lambda text: -normal[text])
+        splits = [(text, text[:at], text[at:]) for text in by_score for at in range(len(text) - 1, 0, -1)]
+        splits.sort(key=lambda split: (-normal[split[0]], -len(split[1])))
+        merges = [[left, right] for _, left, right in splits if left in normal and right in normal]
+        assert orjson.dumps(merge_list(vocabulary)) == orjson.dumps(merges)
+        assert vocabulary.ids_json() == orjson.dumps({text: number for number, text in enumerate(chosen)})
+        merged = [text for text in by_score if len(text) > 1 and text.strip("▁")]
+        shared = [normal[text] for text in merged]
+        assert tied_pieces(vocabulary) == [text for text in merged if shared.count(normal[text]) > 1]
 
 
 def test_ties_are_told(small: pw.Tokenizer) -> None:
     from piecework.tokenizer.tokenizer_json import caveats
 
-    tied = pw.Tokenizer.from_bytes(small.model_bytes)
-    for piece in tied._model.pieces:
+    model = parse_model(small.model_bytes, source="small")
+    for piece in model.pieces:
         if piece.piece in ("en", "ro"):
             piece.score = -1.0
+    tied = pw.Tokenizer(model)
     assert any("share their score" in caveat for caveat in caveats(tied)) == (
         len([piece for piece in tied.pieces if piece.text in ("en", "ro")]) == 2
     )

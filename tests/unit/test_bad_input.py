@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import piecework as pw
+from piecework.tokenizer.schema import TYPE_NUMBERS
 from sentencepiece_oracle import largest_size_in, load, parse, sp_train, sp_train_with
 
 SOFT = {"hard_vocab_limit": False, "character_coverage": 1.0}
@@ -277,12 +278,25 @@ def test_a_damaged_model(model: bytes) -> None:
         ids = tokenizer.encode("    return väntar <|python|>\n😀")
         tokenizer.decode([*ids, 0, tokenizer.vocab_size - 1])
         tokenizer.tokens("något gott")
+        pieces = [(piece.piece, str(piece.score), piece.type) for piece in tokenizer._model.pieces]
+        assert [(piece.text, str(piece.score), TYPE_NUMBERS[piece.type]) for piece in tokenizer.pieces] == pieces
         assert len(tokenizer.pieces) == tokenizer.vocab_size == sum(group.count for group in tokenizer.groups())
         assert tokenizer.settings()["model_type"] == "bpe"
         assert tokenizer.vocab_text.count("\t") >= tokenizer.vocab_size
         with suppress(pw.PieceworkError):
             tokenizer.resize(tokenizer.vocab_size - 1)
     assert 0 < refused < 3_000
+
+
+def test_fields_that_nobody_knows(model: bytes) -> None:
+    """A piece of a later format: of all ways to write a field, and of a type that there is not."""
+    fields = b"\x0a\x03new\x15\x00\x00\x80\xbf" + b"\x18\x09"
+    fields += b"\x20\x96\x01" + b"\x29" + bytes(8) + b"\x32\x02ab" + b"\x3b\x43\x08\x07\x44\x3c" + b"\x4d" + bytes(4)
+    piece = b"\x0a" + bytes([len(fields)]) + fields
+    tokenizer = pw.Tokenizer.from_bytes(piece + model)
+    assert tokenizer.pieces[0] == pw.Piece(0, "new", -1.0, "normal")
+    assert tokenizer.pieces[1].text == pw.Tokenizer.from_bytes(model).pieces[0].text
+    assert tokenizer.model_bytes == piece + model
 
 
 @pytest.mark.parametrize("kind", ["unigram", "word", "char"])

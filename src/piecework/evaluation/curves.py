@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -85,8 +86,8 @@ _MERGES: WeakKeyDictionary[Tokenizer, _Merges] = WeakKeyDictionary()
 
 def _merges(tokenizer: Tokenizer) -> _Merges:
     if tokenizer not in _MERGES:
-        _, merges, characters, runs = assembly.disassemble(tokenizer._model)
-        ids = {piece.piece: number for number, piece in enumerate(tokenizer._model.pieces)}
+        _, merges, characters, runs = assembly.disassemble(tokenizer._texts, tokenizer._vocabulary.types)
+        ids = dict(zip(tokenizer._texts, range(tokenizer.vocab_size), strict=True))
         in_order = _in_order(tokenizer, merges, characters, runs)
         _MERGES[tokenizer] = _Merges([ids[merge] for merge in merges], in_order)
     return _MERGES[tokenizer]
@@ -97,10 +98,17 @@ def _in_order(tokenizer: Tokenizer, merges: list[str], characters: list[str], ru
 
     This also makes sure that whitespace runs come last. It is what resizing to the size that it has would not change.
     """
-    expected = [(text, -float(i)) for i, text in enumerate([*merges, *characters])]
+    texts = [*merges, *characters]
+    scores = [-float(i) for i in range(len(texts))]
     if runs is not None:
-        expected += assembly.whitespace_runs(runs, first_score=-float(len(expected)))
-    return [(piece.piece, piece.score) for piece in tokenizer._model.pieces if piece.type == NORMAL] == expected
+        for run, score in assembly.whitespace_runs(runs, first_score=-float(len(texts))):
+            texts.append(run)
+            scores.append(score)
+    is_normal = [kind == NORMAL for kind in tokenizer._vocabulary.types]
+    return (
+        list(compress(tokenizer._texts, is_normal)) == texts
+        and list(compress(tokenizer._vocabulary.scores, is_normal)) == scores
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from piecework._core import Vocabulary
 from piecework.errors import InputError
 from piecework.terms import PieceType, RunOrder
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, TYPE_NUMBERS
 
 __all__ = ["WHITESPACE_RUNS", "assemble", "disassemble", "whitespace_runs"]
+
+_T = TypeVar("_T")
 
 WHITESPACE_RUNS = tuple(SPACE * n for n in range(2, 25))
 
@@ -43,42 +46,54 @@ def assemble(
 
     Scores are SentencePiece's: -0.0 for the first merge, then one lower each.
     """
-    ordered = [*merges, *characters]
-    rest = [(text, -float(i)) for i, text in enumerate(ordered)]
+    texts = [*merges, *characters]
+    scores = [-float(i) for i in range(len(texts))]
     if runs is not None:
-        learnt = set(ordered)
-        rest += [run for run in whitespace_runs(runs, first_score=-float(len(ordered))) if run[0] not in learnt]
-    size = len(meta) + len(rest)
+        learnt = set(WHITESPACE_RUNS).intersection(texts)
+        for run, score in whitespace_runs(runs, first_score=-float(len(texts))):
+            if run not in learnt:
+                texts.append(run)
+                scores.append(score)
+    size = len(meta) + len(texts)
     if (last := max(meta)) >= size:
         raise InputError(f"the id {last} of {meta[last][0]!r} lies outside a vocabulary of {size:,} pieces")
+    vocabulary = Vocabulary(
+        _with_meta(texts, {piece_id: text for piece_id, (text, _) in meta.items()}),
+        _with_meta(scores, dict.fromkeys(meta, 0.0)),
+        _with_meta([NORMAL] * len(texts), {piece_id: TYPE_NUMBERS[kind] for piece_id, (_, kind) in meta.items()}),
+    )
     del model.pieces[:]
-    remaining = iter(rest)
-    for piece_id in range(size):
-        if piece_id in meta:
-            text, kind = meta[piece_id]
-            model.pieces.add(piece=text, score=0.0, type=TYPE_NUMBERS[kind])
-        else:
-            text, score = next(remaining)
-            model.pieces.add(piece=text, score=score)
-    model.trainer_spec.vocab_size = len(model.pieces)
+    model.MergeFromString(vocabulary.to_bytes())
+    model.trainer_spec.vocab_size = size
 
 
-def disassemble(model: Any) -> tuple[dict[int, tuple[str, PieceType]], list[str], list[str], RunOrder | None]:
-    """The parts that `assemble` would put together to the vocabulary of `model`."""
+def _with_meta(rest: list[_T], meta: Mapping[int, _T]) -> list[_T]:
+    """A column of the vocabulary: meta pieces at their ids, the rest in the gaps and after the last."""
+    gaps = max(meta) + 1 - len(meta)
+    column = rest[:gaps]
+    for piece_id in sorted(meta):
+        column.insert(piece_id, meta[piece_id])
+    return column + rest[gaps:]
+
+
+def disassemble(
+    texts: Sequence[str], types: bytes
+) -> tuple[dict[int, tuple[str, PieceType]], list[str], list[str], RunOrder | None]:
+    """The parts that `assemble` would put together to the vocabulary of these columns."""
     meta: dict[int, tuple[str, PieceType]] = {}
     merges: list[str] = []
     characters: list[str] = []
-    runs: list[tuple[str, float]] = []
-    for piece_id, piece in enumerate(model.pieces):
-        if piece.type != NORMAL:
-            meta[piece_id] = (piece.piece, TYPE_NAMES[piece.type])
-        elif len(piece.piece) == 1:
-            characters.append(piece.piece)
-        elif not piece.piece.strip(SPACE):
-            runs.append((piece.piece, piece.score))
+    runs: list[str] = []
+    for piece_id, (text, kind) in enumerate(zip(texts, types, strict=True)):
+        if kind != NORMAL:
+            meta[piece_id] = (text, TYPE_NAMES[kind])
+        elif len(text) == 1:
+            characters.append(text)
+        elif not text.strip(SPACE):
+            runs.append(text)
         else:
-            merges.append(piece.piece)
+            merges.append(text)
     order: RunOrder | None = None
     if runs:
-        order = "paper" if len(runs[0][0]) < len(runs[-1][0]) else "portable"
+        order = "paper" if len(runs[0]) < len(runs[-1]) else "portable"
     return meta, merges, characters, order

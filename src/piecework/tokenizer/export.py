@@ -72,7 +72,7 @@ def export_llama(tokenizer: Tokenizer, folder: str | Path, *, force: bool = Fals
     The script does not see in the `.model` which pieces are user-defined. It takes them from `added_tokens.json`; what
     it finds among the `added_tokens_decoder` instead it makes control tokens, if they look like `<|python|>`.
     """
-    symbols = {piece.text: piece.id for piece in tokenizer.pieces if piece.type == "user_defined"}
+    symbols = {piece.text: piece.id for piece in tokenizer._meta_pieces if piece.type == "user_defined"}
     config = _config(tokenizer, "LlamaTokenizer")
     normalizer = tokenizer._model.normalizer_spec
     contents = {
@@ -87,7 +87,7 @@ def export_llama(tokenizer: Tokenizer, folder: str | Path, *, force: bool = Fals
 
 
 def _config(tokenizer: Tokenizer, tokenizer_class: str) -> dict[str, Any]:
-    special = special_pieces(tokenizer.pieces)
+    special = special_pieces(tokenizer)
     return {
         "tokenizer_class": tokenizer_class,
         **_special_tokens(tokenizer),
@@ -99,10 +99,10 @@ def _config(tokenizer: Tokenizer, tokenizer_class: str) -> dict[str, Any]:
 def _special_tokens(tokenizer: Tokenizer) -> dict[str, Any]:
     """The special pieces by their roles; control symbols of the user's own have none."""
     spec = tokenizer._model.trainer_spec
-    texts = [piece.text for piece in special_pieces(tokenizer.pieces)]
+    texts = [piece.text for piece in special_pieces(tokenizer)]
     roles = {"bos": spec.bos_piece, "eos": spec.eos_piece, "pad": spec.pad_piece}
     named = {f"{role}_token": text for role, text in roles.items() if text in texts}
-    unknown = next(piece.text for piece in tokenizer.pieces if piece.type == "unknown")
+    unknown = next(piece.text for piece in tokenizer._meta_pieces if piece.type == "unknown")
     named["unk_token"] = unknown
     rest = [text for text in texts if text not in named.values()]
     return {**named, **({"additional_special_tokens": rest} if rest else {})}

@@ -12,59 +12,26 @@ finished before the next begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
+import orjson
 
-from piecework.tokenizer.pieces import SPACE, Piece
+from piecework._core import Vocabulary
 
 __all__ = ["merge_list", "tied_pieces"]
 
 
-def merge_list(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
-    """Every split of a normal piece into two, the highest score first; of one score, the longest left part.
+def merge_list(vocabulary: Vocabulary) -> orjson.Fragment:
+    """As JSON: every split of a normal piece into two, the highest score first; of one score, the longest left part.
 
     >>> texts = ["a", "b", "ab", "▁", "▁▁", "▁▁▁"]
     >>> scores = [-3.0, -4.0, -0.0, -5.0, -6.0, -6.0]
-    >>> pieces = [Piece(n, text, score, "normal") for n, (text, score) in enumerate(zip(texts, scores))]
-    >>> merge_list(pieces)
-    [('a', 'b'), ('▁▁', '▁'), ('▁', '▁'), ('▁', '▁▁')]
+    >>> orjson.dumps(merge_list(Vocabulary(texts, scores, [1] * 6))).decode()
+    '[["a","b"],["▁▁","▁"],["▁","▁"],["▁","▁▁"]]'
     """
-    by_score = sorted((piece for piece in pieces if piece.type == "normal"), key=_falling_score)
-    texts = {piece.text for piece in by_score}
-    merges: list[tuple[str, str]] = []
-    start, score = 0, 0.0
-    is_tied = False
-    for piece in by_score:
-        if piece.score != score:
-            if is_tied:
-                merges[start:] = sorted(merges[start:], key=_longest_left)
-            start, score, is_tied = len(merges), piece.score, False
-        is_tied = is_tied or len(merges) > start
-        text = piece.text
-        for at in range(len(text) - 1, 0, -1):
-            left = text[:at]
-            if left in texts:
-                right = text[at:]
-                if right in texts:
-                    merges.append((left, right))
-    if is_tied:
-        merges[start:] = sorted(merges[start:], key=_longest_left)
-    return merges
+    return orjson.Fragment(vocabulary.merges_json())
 
 
-def tied_pieces(pieces: Iterable[Piece]) -> list[str]:
+def tied_pieces(vocabulary: Vocabulary) -> list[str]:
     """Pieces other than whitespace runs that are merged and share a score: a list of pairs has to put one first."""
-    found = []
-    merged = [piece for piece in pieces if piece.type == "normal" and len(piece.text) > 1 and piece.text.strip(SPACE)]
-    for _, tied in groupby(sorted(merged, key=_falling_score), key=_falling_score):
-        texts = [piece.text for piece in tied]
-        found += texts if len(texts) > 1 else []
-    return found
-
-
-def _falling_score(piece: Piece) -> float:
-    return -piece.score
-
-
-def _longest_left(split: tuple[str, str]) -> int:
-    return -len(split[0])
+    tied = vocabulary.tied_pieces()
+    texts = vocabulary.texts if tied else []
+    return [texts[number] for number in tied]

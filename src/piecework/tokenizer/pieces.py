@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from piecework.terms import PieceType
 
-__all__ = ["Group", "Piece", "VocabularyGroup", "group_of", "length_histogram", "vocabulary_groups"]
+__all__ = ["Group", "Piece", "VocabularyGroup", "group_of", "length_histogram", "pieces_of", "vocabulary_groups"]
 
 Group = Literal["special", "user-defined", "byte", "regular", "character", "whitespace", "unused"]
 
@@ -41,6 +42,21 @@ class Piece:
     def group(self) -> Group:
         """Which row of the paper's table the piece belongs to."""
         return group_of(self.text, self.type)
+
+
+def pieces_of(texts: Sequence[str], scores: Sequence[float], types: Sequence[PieceType]) -> list[Piece]:
+    """The pieces of a vocabulary, from its columns.
+
+    A column at a time: piece by piece, as a frozen dataclass sets its fields, takes twice as long.
+
+    >>> pieces_of(["<unk>", "a"], [0.0, -1.0], ["unknown", "normal"])[1]
+    Piece(id=1, text='a', score=-1.0, type='normal')
+    """
+    pieces = [object.__new__(Piece) for _ in texts]
+    columns = {"id": range(len(texts)), "text": texts, "score": scores, "type": types}
+    for name, column in columns.items():
+        deque(map(getattr(Piece, name).__set__, pieces, column), maxlen=0)
+    return pieces
 
 
 @dataclass(frozen=True, slots=True)

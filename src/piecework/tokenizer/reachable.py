@@ -15,7 +15,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.schema import TYPE_NUMBERS
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -33,16 +32,15 @@ def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     >>> [tokenizer.pieces[i].text for i in np.flatnonzero(~reachable_pieces(tokenizer))]
     ['<unk>', '<s>', '</s>']
     """
-    texts = [piece.piece for piece in tokenizer._model.pieces]
-    types = [piece.type for piece in tokenizer._model.pieces]
-    candidates = [number for number, kind in enumerate(types) if kind in _FROM_TEXT]
-    border = _border(texts)
-    framed = [border + texts[number].replace(SPACE, " ") + border for number in candidates]
-    before, *encoded = tokenizer.encode_batch([border, *framed])
+    border = _border(tokenizer._texts)
+    before = tokenizer.encode(border)
     right = len(border.encode()) if tokenizer._model.trainer_spec.byte_fallback else 1
     after = before[len(before) - right :]
-    reachable = np.zeros(len(texts), bool)
-    reachable[candidates] = [ids == [*before, number, *after] for number, ids in zip(candidates, encoded, strict=True)]
+    whole = tokenizer._encoder.whole_pieces(
+        before=border, after=border, ids_before=before, ids_after=after, plain_spaces=True
+    )
+    types = np.frombuffer(tokenizer._vocabulary.types, np.uint8)
+    reachable = np.frombuffer(whole, bool) & np.isin(types, _FROM_TEXT)
     _mark_bytes(tokenizer, types, reachable)
     return reachable
 
@@ -53,12 +51,12 @@ def _border(texts: list[str]) -> str:
     return next(chr(code) for code in _PRIVATE if chr(code) not in used)
 
 
-def _mark_bytes(tokenizer: Tokenizer, types: list[int], reachable: npt.NDArray[np.bool_]) -> None:
+def _mark_bytes(tokenizer: Tokenizer, types: npt.NDArray[np.uint8], reachable: npt.NDArray[np.bool_]) -> None:
     """A byte is within reach if a character that has it is no piece. UTF-8 has no use for C0, C1 and F5 to FF."""
-    byte_ids = [number for number, kind in enumerate(types) if kind == TYPE_NUMBERS["byte"]]
-    if byte_ids:
+    byte_ids = np.flatnonzero(types == TYPE_NUMBERS["byte"])
+    if len(byte_ids):
         seen = {number for ids in tokenizer.encode_batch(list(_samples())) for number in ids}
-        reachable[byte_ids] = [number in seen for number in byte_ids]
+        reachable[byte_ids] = np.isin(byte_ids, list(seen))
 
 
 def _samples() -> Iterator[str]:

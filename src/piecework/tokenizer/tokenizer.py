@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from piecework._core import CoreModelError, Encoder
+from piecework._core import CoreModelError, Encoder, Vocabulary
 from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
 from piecework.files import prepare_output, write_together
 from piecework.tokenizer import assembly
-from piecework.tokenizer.pieces import Piece, VocabularyGroup, length_histogram, vocabulary_groups
-from piecework.tokenizer.schema import TYPE_NAMES, parse_model
+from piecework.tokenizer.pieces import Piece, VocabularyGroup, length_histogram, pieces_of, vocabulary_groups
+from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, parse_model
 
 __all__ = ["Token", "Tokenizer"]
 
@@ -52,14 +52,19 @@ class Tokenizer:
         """How often training saw the pair that each merge joins, when it was merged; a model's file does not tell."""
 
     @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary.read(self.model_bytes)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return self._vocabulary.texts
+
+    @cached_property
     def _encoder(self) -> Encoder:
         trainer, normalizer = self._model.trainer_spec, self._model.normalizer_spec
-        pieces = self._model.pieces
         try:
             return Encoder(
-                [piece.piece for piece in pieces],
-                [piece.score for piece in pieces],
-                [piece.type for piece in pieces],
+                self._vocabulary,
                 charsmap=normalizer.precompiled_charsmap,
                 add_dummy_prefix=normalizer.add_dummy_prefix,
                 remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
@@ -111,7 +116,7 @@ class Tokenizer:
     @property
     def vocab_text(self) -> str:
         """The `.vocab` file: a piece and its score a line."""
-        return "".join(f"{piece.piece}\t{piece.score:.6g}\n" for piece in self._model.pieces)
+        return self._vocabulary.vocab_text().decode()
 
     @property
     def vocab_size(self) -> int:
@@ -127,7 +132,15 @@ class Tokenizer:
     @cached_property
     def pieces(self) -> list[Piece]:
         """The vocabulary in the order of ids."""
-        return [Piece(i, p.piece, p.score, TYPE_NAMES[p.type]) for i, p in enumerate(self._model.pieces)]
+        types = [TYPE_NAMES[kind] for kind in self._vocabulary.types]
+        return pieces_of(self._texts, self._vocabulary.scores, types)
+
+    @cached_property
+    def _meta_pieces(self) -> list[Piece]:
+        """The few that are not normal, without making all the others."""
+        texts, scores = self._texts, self._vocabulary.scores
+        types = enumerate(self._vocabulary.types)
+        return [Piece(i, texts[i], scores[i], TYPE_NAMES[kind]) for i, kind in types if kind != NORMAL]
 
     def groups(self) -> list[VocabularyGroup]:
         """The vocabulary by group, as in the paper's table."""
@@ -191,7 +204,7 @@ class Tokenizer:
         >>> large.resize(12).model_bytes == small.model_bytes
         True
         """
-        meta, merges, characters, runs = assembly.disassemble(self._model)
+        meta, merges, characters, runs = assembly.disassemble(self._texts, self._vocabulary.types)
         kept = len(merges) - (self.vocab_size - vocab_size)
         if vocab_size > self.vocab_size:
             raise InputError(f"cannot resize to {vocab_size:,}: the vocabulary has {self.vocab_size:,} pieces")

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import orjson
+
 from piecework.errors import ModelError
+from piecework.terms import PieceType
 from piecework.tokenizer.merge_list import merge_list, tied_pieces
 from piecework.tokenizer.pieces import SPACE, Piece
+from piecework.tokenizer.schema import NORMAL, TYPE_NUMBERS
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["added_token", "caveats", "special_pieces", "tokenizer_json"]
@@ -24,15 +28,17 @@ __all__ = ["added_token", "caveats", "special_pieces", "tokenizer_json"]
 # Not \A and \z or ^ and $: of these, the regular expressions of Rust, JavaScript and Python agree on none.
 _START, _END = r"(?<![\s\S])", r"(?![\s\S])"
 _SHOWN = 5
+# Of these types a text between two symbols could be, and be found in the vocabulary whole.
+_IN_TEXT = (TYPE_NUMBERS["byte"], TYPE_NUMBERS["unused"], NORMAL)
 
 
 def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
-    """The content of `tokenizer.json`.
+    """The content of `tokenizer.json`, for orjson: its two long parts are JSON already.
 
     >>> import piecework as pw
     >>> content = tokenizer_json(pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=15)))
-    >>> content["model"]["merges"][:2], content["pre_tokenizer"]
-    ([('o', 's'), ('▁', 'a')], None)
+    >>> orjson.loads(orjson.dumps(content["model"]["merges"]))[:2], content["pre_tokenizer"]
+    ([['o', 's'], ['▁', 'a']], None)
     """
     spec = tokenizer._model.trainer_spec
     if spec.treat_whitespace_as_suffix or not tokenizer._model.normalizer_spec.escape_whitespaces:
@@ -40,13 +46,12 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
             "treat_whitespace_as_suffix = true" if spec.treat_whitespace_as_suffix else "escape_whitespaces = false"
         )
         raise ModelError(f"a model with {setting} has no counterpart in tokenizer.json; export it --to sentencepiece")
-    pieces = tokenizer.pieces
-    symbols = sorted((piece.text for piece in pieces if piece.type == "user_defined"), key=len, reverse=True)
+    symbols = sorted(_texts_of(tokenizer, "user_defined"), key=len, reverse=True)
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": piece.id, **added_token(piece)} for piece in special_pieces(pieces)],
+        "added_tokens": [{"id": piece.id, **added_token(piece)} for piece in special_pieces(tokenizer)],
         "normalizer": _normalizer(tokenizer),
         "pre_tokenizer": _pre_tokenizer(tokenizer, symbols),
         "post_processor": None,
@@ -54,22 +59,22 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
         "model": {
             "type": "BPE",
             "dropout": None,
-            "unk_token": next(piece.text for piece in pieces if piece.type == "unknown"),
+            "unk_token": _texts_of(tokenizer, "unknown")[0],
             "continuing_subword_prefix": None,
             "end_of_word_suffix": None,
             # SentencePiece makes one token of neighbouring unknown characters, unless it writes them as bytes.
             "fuse_unk": not spec.byte_fallback,
             "byte_fallback": spec.byte_fallback,
             "ignore_merges": bool(symbols),
-            "vocab": {piece.text: piece.id for piece in pieces},
-            "merges": merge_list(pieces),
+            "vocab": orjson.Fragment(tokenizer._vocabulary.ids_json()),
+            "merges": merge_list(tokenizer._vocabulary),
         },
     }
 
 
-def special_pieces(pieces: Iterable[Piece]) -> list[Piece]:
+def special_pieces(tokenizer: Tokenizer) -> list[Piece]:
     """The pieces that clients write out in prompts and leave out when they decode: unknown and control."""
-    return [piece for piece in pieces if piece.type in ("unknown", "control")]
+    return [piece for piece in tokenizer._meta_pieces if piece.type in ("unknown", "control")]
 
 
 def added_token(piece: Piece) -> dict[str, Any]:
@@ -86,23 +91,21 @@ def added_token(piece: Piece) -> dict[str, Any]:
 
 def caveats(tokenizer: Tokenizer) -> Iterator[str]:
     """What of the model a `tokenizer.json` cannot express, so that some text may get other ids."""
-    if tied := tied_pieces(tokenizer.pieces):
+    if tied := tied_pieces(tokenizer._vocabulary):
         yield (
             f"{len(tied):,} pieces share their score with another ({_list(tied)}); SentencePiece takes the leftmost"
             " of them, other runtimes the one that is listed first"
         )
-    texts = {piece.text for piece in tokenizer.pieces if piece.type == "normal"}
+    texts = set(tokenizer._texts) - {piece.text for piece in tokenizer._meta_pieces}
     unused = [
-        piece.text
-        for piece in tokenizer.pieces
-        if piece.type == "unused"
-        and any(piece.text[:at] in texts and piece.text[at:] in texts for at in _inside(piece))
+        text
+        for text in _texts_of(tokenizer, "unused")
+        if any(text[:at] in texts and text[at:] in texts for at in range(1, len(text)))
     ]
     if unused:
         yield f"{len(unused):,} unused pieces are merged and taken apart again by SentencePiece alone ({_list(unused)})"
     # A character that is a symbol never gets as far as merging.
-    symbols = {piece.text for piece in tokenizer.pieces if piece.type == "user_defined"}
-    if alone := {character for text in texts for character in text} - texts - symbols:
+    if alone := set("".join(texts)) - texts - set(_texts_of(tokenizer, "user_defined")):
         what = "character is in pieces but is no piece itself"
         if len(alone) > 1:
             what = "characters are in pieces but are no pieces themselves"
@@ -111,8 +114,8 @@ def caveats(tokenizer: Tokenizer) -> Iterator[str]:
         yield "the normalisation rules of the model are applied a little differently by other runtimes"
 
 
-def _inside(piece: Piece) -> range:
-    return range(1, len(piece.text))
+def _texts_of(tokenizer: Tokenizer, kind: PieceType) -> list[str]:
+    return [piece.text for piece in tokenizer._meta_pieces if piece.type == kind]
 
 
 def _list(texts: Sequence[str]) -> str:
@@ -167,25 +170,24 @@ def _escape(text: str) -> str:
 
 def _cuts(tokenizer: Tokenizer) -> dict[str, list[str]]:
     """Pieces that SentencePiece does not make of their own text, each in two parts that encode on their own."""
-    ids = {piece.text: piece.id for piece in tokenizer.pieces}
-    suspects = [
-        piece for piece in tokenizer.pieces if piece.type in ("byte", "unused", "normal") and len(piece.text) > 1
-    ]
+    ids = dict(zip(tokenizer._texts, range(tokenizer.vocab_size), strict=True))
     # After a symbol there is no prefix, and nothing merges with it. The longest, so that none is found that goes on.
-    symbol = max((piece.text for piece in tokenizer.pieces if piece.type == "user_defined"), key=len)
+    symbol = max(_texts_of(tokenizer, "user_defined"), key=len)
     before = tokenizer.encode(symbol)
 
     def is_safe(text: str) -> bool:
         return text not in ids or tokenizer.encode(symbol + text) == [*before, ids[text]]
 
+    whole = tokenizer._encoder.whole_pieces(
+        before=symbol, after="", ids_before=before, ids_after=[], plain_spaces=False
+    )
     cuts: dict[str, list[str]] = {}
-    encoded = tokenizer.encode_batch([symbol + piece.text for piece in suspects])
-    for piece, found in zip(suspects, encoded, strict=True):
-        if found == [*before, piece.id]:
+    for text, kind, is_whole in zip(tokenizer._texts, tokenizer._vocabulary.types, whole, strict=True):
+        if is_whole or kind not in _IN_TEXT or len(text) == 1:
             continue
-        ends = {token.end - len(symbol) for token in tokenizer.tokens(symbol + piece.text)}
-        for at in sorted(end for end in ends if 0 < end < len(piece.text)):
-            if is_safe(piece.text[:at]) and is_safe(piece.text[at:]):
-                cuts.setdefault(piece.text[:at], []).append(piece.text[at:])
+        ends = {token.end - len(symbol) for token in tokenizer.tokens(symbol + text)}
+        for at in sorted(end for end in ends if 0 < end < len(text)):
+            if is_safe(text[:at]) and is_safe(text[at:]):
+                cuts.setdefault(text[:at], []).append(text[at:])
                 break
     return cuts

@@ -52,14 +52,15 @@ def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progres
         )
     except OverflowError as error:
         raise InputError(f"training: {error}; lower the weights") from error
-    merges = [piece for piece, _ in result.merges]
+    frequencies = dict(result.merges)
+    merges = list(frequencies)
     characters = [character for character, _ in result.characters]
     _check_size(recipe, taken=len(meta) + len(characters) + reserved, found=len(merges))
 
     model = new_model()
     _write_settings(model, recipe)
     assemble(model, meta=meta, merges=merges, characters=characters, runs=recipe.whitespace_runs)
-    return Tokenizer(model, frequencies=dict(result.merges))
+    return Tokenizer(model, frequencies=frequencies)
 
 
 def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:

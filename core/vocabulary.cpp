@@ -1,0 +1,325 @@
+#include "vocabulary.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+
+#include "hash.hpp"
+#include "utf8.hpp"
+
+namespace piecework {
+
+namespace {
+
+// Tags of protobuf, a field's number and how it is written: of the pieces in a model, and of the fields of a piece.
+constexpr uint64_t kPieces = 1 << 3 | 2;
+constexpr uint64_t kText = 1 << 3 | 2, kScore = 2 << 3 | 5, kType = 3 << 3 | 0;
+
+class MessageReader {
+ public:
+  explicit MessageReader(std::string_view bytes) : rest_(bytes) {}
+
+  bool at_end() const { return rest_.empty(); }
+
+  uint64_t number() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const auto byte = static_cast<unsigned char>(take(1)[0]);
+      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) return value;
+    }
+    throw damaged();
+  }
+
+  std::string_view take(uint64_t size) {
+    if (size > rest_.size()) throw damaged();
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+
+  // The value after a tag that nobody here asks for.
+  void skip(uint64_t tag) {
+    for (size_t open_groups = 0;; tag = number()) {
+      switch (tag & 7) {
+        case 0:
+          number();
+          break;
+        case 1:
+          take(8);
+          break;
+        case 2:
+          take(number());
+          break;
+        case 3:
+          ++open_groups;
+          break;
+        case 4:
+          if (open_groups-- == 0) throw damaged();
+          break;
+        case 5:
+          take(4);
+          break;
+        default:
+          throw damaged();
+      }
+      if (open_groups == 0) return;
+    }
+  }
+
+ private:
+  static ModelError damaged() { return ModelError("not a SentencePiece model, or one that was cut short"); }
+
+  std::string_view rest_;
+};
+
+void add_piece(MessageReader message, Vocabulary& vocabulary) {
+  std::string_view text;
+  float score = 0;
+  auto type = PieceType::normal;
+  while (!message.at_end()) {
+    const uint64_t tag = message.number();
+    if (tag == kText) {
+      text = message.take(message.number());
+    } else if (tag == kScore) {
+      std::memcpy(&score, message.take(sizeof score).data(), sizeof score);
+    } else if (tag == kType) {
+      // A kind that is not known counts as none: protobuf has it so.
+      const auto number = static_cast<uint32_t>(message.number());
+      if (number >= 1 && number <= 6) type = static_cast<PieceType>(number);
+    } else {
+      message.skip(tag);
+    }
+  }
+  if (find_invalid_utf8(text) != text.size()) throw ModelError("a text in the model is not valid UTF-8");
+  vocabulary.texts.emplace_back(text);
+  vocabulary.scores.push_back(score);
+  vocabulary.types.push_back(type);
+}
+
+// The ids of normal pieces by text. Most texts that are asked for are no piece, which the tags tell from memory that is
+// near: with std::unordered_map the merges took half as long again or more.
+class PieceIds {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  explicit PieceIds(const Vocabulary& vocabulary)
+      : texts_(vocabulary.texts), slots_(std::bit_ceil(vocabulary.size() * 2 + 1)) {
+    for (uint32_t id = 0; id < vocabulary.size(); ++id) {
+      if (vocabulary.types[id] != PieceType::normal) continue;
+      const uint64_t hash = hash_bytes(texts_[id]);
+      slots_[place_of(texts_[id], hash)] = {tag_of(hash), id};
+    }
+  }
+
+  uint32_t find(std::string_view text) const { return slots_[place_of(text, hash_bytes(text))].id; }
+
+ private:
+  struct Slot {
+    uint32_t tag = 0;
+    uint32_t id = kNone;
+  };
+  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+
+  // Where the text is, or would be.
+  size_t place_of(std::string_view text, uint64_t hash) const {
+    for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+      const Slot& slot = slots_[at];
+      if (slot.id == kNone || (slot.tag == tag_of(hash) && texts_[slot.id] == text)) return at;
+    }
+  }
+
+  const std::vector<std::string>& texts_;
+  std::vector<Slot> slots_;
+};
+
+bool is_run(std::string_view text) {
+  while (text.starts_with(kSpaceMarkUtf8)) text.remove_prefix(kSpaceMarkUtf8.size());
+  return text.empty();
+}
+
+// The score, or the lowest where a damaged model has none that could be compared.
+float ordered_score(const Vocabulary& vocabulary, size_t id) {
+  return std::isnan(vocabulary.scores[id]) ? -std::numeric_limits<float>::infinity() : vocabulary.scores[id];
+}
+
+void put_json(std::string& out, std::string_view text) {
+  constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+  out += '"';
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') {
+      out += c;
+    } else if (const size_t at = kEscaped.find(c); at != kEscaped.npos) {
+      out.append(1, '\\').append(1, kLetters[at]);
+    } else {
+      out.append("\\u00").append(1, c < 0x10 ? '0' : '1').append(1, "0123456789abcdef"[c & 15]);
+    }
+  }
+  out += '"';
+}
+
+void put_number(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+}  // namespace
+
+Vocabulary read_pieces(std::string_view file) {
+  Vocabulary vocabulary;
+  for (MessageReader message(file); !message.at_end();) {
+    const uint64_t tag = message.number();
+    if (tag == kPieces) {
+      add_piece(MessageReader(message.take(message.number())), vocabulary);
+    } else {
+      message.skip(tag);
+    }
+  }
+  return vocabulary;
+}
+
+std::string write_pieces(const Vocabulary& vocabulary) {
+  std::string out, piece;
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    piece.clear();
+    put_number(piece, kText);
+    put_number(piece, vocabulary.texts[id].size());
+    piece += vocabulary.texts[id];
+    put_number(piece, kScore);
+    piece.append(reinterpret_cast<const char*>(&vocabulary.scores[id]), sizeof(float));
+    if (vocabulary.types[id] != PieceType::normal) {
+      put_number(piece, kType);
+      put_number(piece, static_cast<uint64_t>(vocabulary.types[id]));
+    }
+    put_number(out, kPieces);
+    put_number(out, piece.size());
+    out += piece;
+  }
+  return out;
+}
+
+std::string vocab_text(const Vocabulary& vocabulary) {
+  std::string out;
+  char score[16];  // six digits, a sign, a point, an exponent
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    const float value = std::isnan(vocabulary.scores[id]) ? std::abs(vocabulary.scores[id]) : vocabulary.scores[id];
+    char* end = std::to_chars(score, std::end(score), value, std::chars_format::general, 6).ptr;
+    out.append(vocabulary.texts[id]).append(1, '\t').append(score, end).append(1, '\n');
+  }
+  return out;
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> merges_of(const Vocabulary& vocabulary) {
+  const PieceIds ids(vocabulary);
+  struct Split {
+    float score;
+    uint32_t left_characters, left, right;
+  };
+  std::vector<Split> splits;
+  std::vector<size_t> cuts;
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    if (vocabulary.types[id] != PieceType::normal) continue;
+    const std::string_view text = vocabulary.texts[id];
+    cuts.clear();
+    for (size_t at = 1; at < text.size(); ++at) {
+      if (!is_continuation(static_cast<unsigned char>(text[at]))) cuts.push_back(at);
+    }
+    const float score = ordered_score(vocabulary, id);
+    for (size_t characters = cuts.size(); characters > 0; --characters) {
+      const size_t cut = cuts[characters - 1];
+      const uint32_t left = ids.find(text.substr(0, cut));
+      if (left == PieceIds::kNone) continue;
+      const uint32_t right = ids.find(text.substr(cut));
+      if (right != PieceIds::kNone) splits.push_back({score, static_cast<uint32_t>(characters), left, right});
+    }
+  }
+  std::stable_sort(splits.begin(), splits.end(), [](const Split& a, const Split& b) {
+    return a.score != b.score ? a.score > b.score : a.left_characters > b.left_characters;
+  });
+  std::vector<std::pair<uint32_t, uint32_t>> merges;
+  merges.reserve(splits.size());
+  for (const Split& split : splits) merges.emplace_back(split.left, split.right);
+  return merges;
+}
+
+std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary) {
+  std::vector<uint32_t> merged;
+  for (uint32_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string& text = vocabulary.texts[id];
+    if (vocabulary.types[id] != PieceType::normal || text.empty()) continue;
+    const bool is_character = decode_utf8(text.data(), text.data() + text.size()).length == text.size();
+    if (!is_character && !is_run(text)) merged.push_back(id);
+  }
+  const auto score = [&](uint32_t id) { return ordered_score(vocabulary, id); };
+  std::stable_sort(merged.begin(), merged.end(), [&](uint32_t a, uint32_t b) { return score(a) > score(b); });
+  std::vector<uint32_t> tied;
+  for (size_t i = 0; i < merged.size(); ++i) {
+    const bool as_before = i > 0 && score(merged[i]) == score(merged[i - 1]);
+    const bool as_after = i + 1 < merged.size() && score(merged[i]) == score(merged[i + 1]);
+    if (as_before || as_after) tied.push_back(merged[i]);
+  }
+  return tied;
+}
+
+std::string ids_json(const Vocabulary& vocabulary) {
+  std::string out = "{";
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    if (id > 0) out += ',';
+    put_json(out, vocabulary.texts[id]);
+    out.append(1, ':').append(std::to_string(id));
+  }
+  return out + '}';
+}
+
+std::string merges_json(const Vocabulary& vocabulary) {
+  std::vector<std::string> texts(vocabulary.size());
+  for (size_t id = 0; id < vocabulary.size(); ++id) put_json(texts[id], vocabulary.texts[id]);
+  std::string out = "[";
+  for (const auto& [left, right] : merges_of(vocabulary)) {
+    if (out.size() > 1) out += ',';
+    out.append(1, '[').append(texts[left]).append(1, ',').append(texts[right]).append(1, ']');
+  }
+  return out + ']';
+}
+
+std::string whole_pieces(const Encoder& encoder, const Frame& frame) {
+  const Model& model = encoder.model();
+  std::string texts;
+  std::vector<size_t> ends;
+  for (const std::string& piece : model.pieces) {
+    texts += frame.before;
+    size_t at = texts.size();
+    texts += piece;
+    if (frame.plain_spaces) {
+      for (; (at = texts.find(kSpaceMarkUtf8, at)) != texts.npos;) texts.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
+    }
+    texts += frame.after;
+    ends.push_back(texts.size());
+  }
+  std::vector<std::string_view> views;
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    views.emplace_back(texts.data() + begin, end - begin);
+    begin = end;
+  }
+  std::vector<uint32_t> expected = frame.ids_before;
+  expected.push_back(0);
+  expected.insert(expected.end(), frame.ids_after.begin(), frame.ids_after.end());
+  std::string whole;
+  for (const Encoder::Batch& batch : encoder.encode_batch(views, 1)) {
+    const uint32_t* ids = batch.ids.data();
+    for (const size_t end : batch.ends) {
+      const uint32_t* last = batch.ids.data() + end;
+      expected[frame.ids_before.size()] = static_cast<uint32_t>(whole.size());
+      whole += static_cast<char>(std::equal(ids, last, expected.begin(), expected.end()));
+      ids = last;
+    }
+  }
+  return whole;
+}
+
+}  // namespace piecework

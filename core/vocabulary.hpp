@@ -1,0 +1,53 @@
+// The pieces of a model in columns: from and to the bytes of its file, and how they are made of one another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encoder.hpp"
+#include "model.hpp"
+
+namespace piecework {
+
+struct Vocabulary {
+  std::vector<std::string> texts;
+  std::vector<float> scores;
+  std::vector<PieceType> types;
+
+  size_t size() const { return texts.size(); }
+};
+
+// The pieces in the bytes of a `.model` file. Python's protobuf reads a file as quickly, but takes five times as long
+// to hand out the pieces, as each is an object.
+Vocabulary read_pieces(std::string_view file);
+
+// The pieces as SentencePiece writes them into a `.model` file, before all else that is in there.
+std::string write_pieces(const Vocabulary& vocabulary);
+
+// A line for each piece with its score.
+std::string vocab_text(const Vocabulary& vocabulary);
+
+// Every split of a normal piece into two, as ids: the highest score first; of one score, the longest left part.
+std::vector<std::pair<uint32_t, uint32_t>> merges_of(const Vocabulary& vocabulary);
+
+// Normal pieces other than whitespace runs and characters that share their score with another: the highest score first.
+std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary);
+
+// As JSON, without spaces: an object with the ids by text, and a list of pairs of texts.
+std::string ids_json(const Vocabulary& vocabulary);
+std::string merges_json(const Vocabulary& vocabulary);
+
+// What stands around a piece in a text, and the ids that it has there.
+struct Frame {
+  std::string before, after;
+  std::vector<uint32_t> ids_before, ids_after;
+  bool plain_spaces;  // in the piece, for ▁
+};
+
+// For each piece whether it is one token in the frame; a byte each.
+std::string whole_pieces(const Encoder& encoder, const Frame& frame);
+
+}  // namespace piecework
