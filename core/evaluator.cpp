@@ -381,9 +381,9 @@ void UnitSet::arrange() {
 
 // Each tokenizer goes through all units, so they lie side by side in memory in the order of their bytes.
 void UnitSet::number_units() {
-  const std::vector<uint32_t> order = sorted_indices(
-      table_.size(), [&](uint32_t i) { return leading_bytes(table_.at(i).bytes); },
-      [&](uint32_t a, uint32_t b) { return table_.at(a).bytes < table_.at(b).bytes; });
+  std::vector<uint32_t> order(table_.size());
+  std::iota(order.begin(), order.end(), 0);
+  sort_by_text(order, [&](uint32_t i) { return table_.at(i).bytes; });
   size_t bytes = 0;
   for (const uint32_t index : order) bytes += table_.at(index).bytes.size();
   text_.reserve(bytes);

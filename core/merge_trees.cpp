@@ -133,9 +133,9 @@ bool MergeTrees::try_merging(SymbolId left, SymbolId right, bool as_they_are) co
 void MergeTrees::index_suffixes() {
   std::vector<std::string> reversed;
   for (const SymbolId symbol : by_length_) reversed.emplace_back(text(symbol).rbegin(), text(symbol).rend());
-  const std::vector<uint32_t> order = sorted_indices(
-      reversed.size(), [&](uint32_t i) { return leading_bytes(reversed[i]); },
-      [&](uint32_t a, uint32_t b) { return reversed[a] < reversed[b]; });
+  std::vector<uint32_t> order(reversed.size());
+  std::iota(order.begin(), order.end(), 0);
+  sort_by_text(order, [&](uint32_t i) { return std::string_view(reversed[i]); });
   // A node is a range of symbols that end alike; those that a node waits to be divided into come behind all others.
   struct Range {
     uint32_t begin, end, depth;

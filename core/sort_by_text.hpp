@@ -23,7 +23,7 @@ inline uint64_t leading_bytes(std::string_view text) {
   return bytes;
 }
 
-// `text(i)` is the string of an index; no two are equal, and all are alike up to `depth`. Eight bytes of each string
+// `text(i)` is the string of an index; all are alike up to `depth`. Eight bytes of each string
 // are fetched and compared as a number; only strings that are alike so far are reached for again.
 template <class Text>
 void sort_by_text(std::span<uint32_t> indices, const Text& text, size_t depth = 0) {
