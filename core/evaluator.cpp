@@ -73,7 +73,7 @@ class SmallerSizes {
     tokens_.assign(trees_.size() * sizes_, 1);
     for (const SymbolId symbol : trees_.by_length()) {
       if (numbers[symbol] == kNever) continue;
-      const auto [left, right, rank, time] = trees_[symbol];
+      const auto [left, right, time, length] = trees_[symbol];
       if (std::max(left, right) >= encoder.model().size()) {
         throw ModelError("\"" + encoder.model().pieces[symbol] +
                          "\" has a character that is no piece, so smaller sizes" + " are not told by it");
@@ -93,7 +93,7 @@ class SmallerSizes {
   // The least number of merges with which one token holds what lies from `begin` to `end` in a symbol.
   uint32_t from(SymbolId symbol, uint32_t begin, uint32_t end) const {
     while (trees_[symbol].left != kNoSymbol) {
-      const uint32_t middle = trees_.length(trees_[symbol].left);
+      const uint32_t middle = trees_[trees_[symbol].left].length;
       if (end <= middle) {
         symbol = trees_[symbol].left;
       } else if (begin >= middle) {

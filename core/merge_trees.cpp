@@ -1,44 +1,21 @@
 #include "merge_trees.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <numeric>
 
 #include "sort_by_text.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
-namespace {
-
-// Where `byte` stands in the first `count` of `bytes`, or `count`. Looks at 16 at a time, so as many may be read
-// beyond.
-constexpr size_t kTogether = 16;
-inline size_t find_byte(const unsigned char* bytes, size_t count, unsigned char byte) {
-  using Sixteen = unsigned char __attribute__((vector_size(kTogether)));
-  for (size_t from = 0; from < count; from += kTogether) {
-    Sixteen these;
-    std::memcpy(&these, bytes + from, sizeof these);
-    const auto found = std::bit_cast<unsigned __int128>(these == byte);
-    const auto low = static_cast<uint64_t>(found), high = static_cast<uint64_t>(found >> 64);
-    const int place = low ? std::countr_zero(low) : high ? 64 + std::countr_zero(high) : 128;
-    if (place < 128) return std::min(from + static_cast<size_t>(place) / 8, count);
-  }
-  return count;
-}
-
-}  // namespace
-
 MergeTrees::MergeTrees(const Merger& merger, const Model& model)
     : merger_(merger),
       nodes_(merger.symbol_count()),
       begins_(merger.symbol_count()),
-      lengths_(merger.symbol_count()),
       shorter_(merger.symbol_count(), kNoSymbol) {
   SymbolId symbol = 0;
   const auto add = [&](std::string_view text) {
     begins_[symbol] = static_cast<uint32_t>(text_.size());
-    lengths_[symbol++] = static_cast<uint32_t>(text.size());
+    nodes_[symbol++].length = static_cast<uint32_t>(text.size());
     text_ += text;
   };
   while (symbol < model.size()) add(normalized_piece(model, symbol));
@@ -63,10 +40,11 @@ void MergeTrees::grow(const Model& model) {
     const std::string_view whole = text(piece);
     if (whole.empty() || decode_utf8(whole.data(), whole.data() + whole.size()).length == whole.size()) continue;
     pieces.push_back(piece);
-    nodes_[piece] = {kNoSymbol, kNoSymbol, merger_.rank(piece), kNever};
+    nodes_[piece].time = kNever;
   }
-  std::sort(pieces.begin(), pieces.end(),
-            [&](SymbolId a, SymbolId b) { return lengths_[a] != lengths_[b] ? lengths_[a] < lengths_[b] : a < b; });
+  std::sort(pieces.begin(), pieces.end(), [&](SymbolId a, SymbolId b) {
+    return nodes_[a].length != nodes_[b].length ? nodes_[a].length < nodes_[b].length : a < b;
+  });
   // The pairs of a piece start where those of the one before end.
   for (const SymbolId piece : pieces) {
     for (uint32_t i = piece ? ends[piece - 1] : 0; i < ends[piece]; ++i) {
@@ -76,7 +54,9 @@ void MergeTrees::grow(const Model& model) {
       Node& node = nodes_[piece];
       node.left = left;
       node.right = right;
-      node.time = std::max({node.rank + 1, l.time, r.time});
+      const uint32_t own = merger_.rank(piece) + 1;
+      node.time = std::max({own, l.time, r.time});
+      in_order_ = in_order_ && node.time == own;
       by_length_.push_back(piece);
       break;
     }
@@ -96,16 +76,16 @@ bool MergeTrees::no_merge_across(SymbolId left, SymbolId right, bool as_they_are
   SymbolId last = left, first = right;
   uint32_t taken = as_they_are ? kNever : 0, not_taken = taken;
   for (;;) {
-    if (const SymbolId piece = merger_.merged(last, first); piece != kNoSymbol && nodes_[piece].rank < not_taken) {
-      return nodes_[piece].rank >= taken && try_merging(left, right, as_they_are);
+    if (const SymbolId piece = merger_.merged(last, first); piece != kNoSymbol && merger_.rank(piece) < not_taken) {
+      return merger_.rank(piece) >= taken && try_merging(left, right, as_they_are);
     }
     if (x->time > y->time) {
-      taken = x->rank;
       not_taken = x->time - 1;
+      taken = in_order_ ? not_taken : merger_.rank(last);
       x = &nodes_[last = x->right];
     } else if (y->time > 0) {
-      taken = y->rank + 1;
       not_taken = y->time;
+      taken = in_order_ ? not_taken : merger_.rank(first) + 1;
       y = &nodes_[first = y->left];
     } else {
       return true;
@@ -114,7 +94,7 @@ bool MergeTrees::no_merge_across(SymbolId left, SymbolId right, bool as_they_are
 }
 
 bool MergeTrees::try_merging(SymbolId left, SymbolId right, bool as_they_are) const {
-  const uint32_t middle = lengths_[left];
+  const uint32_t middle = nodes_[left].length;
   const std::string both = std::string(text(left)).append(text(right));
   Merger::Workspace workspace;
   std::vector<MergeEvent> events;
@@ -142,16 +122,16 @@ void MergeTrees::index_suffixes() {
   };
   std::vector<Range> ranges{{0, static_cast<uint32_t>(order.size()), 0}};
   labels_.push_back(0);
-  longest_.push_back(kNoSymbol);
+  trie_.push_back({0, kNoSymbol});
   starts_.assign(1 << 16, 0);
   for (uint32_t node = 0; node < ranges.size(); ++node) {
     const auto [first, end, depth] = ranges[node];
-    first_child_.push_back(static_cast<uint32_t>(ranges.size()));
+    trie_[node].first_child = static_cast<uint32_t>(ranges.size());
     uint32_t begin = first;
     if (begin < end && reversed[order[begin]].size() == depth) {
       const SymbolId symbol = by_length_[order[begin++]];
-      shorter_[symbol] = longest_[node];
-      longest_[node] = symbol;
+      shorter_[symbol] = trie_[node].longest;
+      trie_[node].longest = symbol;
     }
     while (begin < end) {
       const char label = reversed[order[begin]][depth];
@@ -163,12 +143,11 @@ void MergeTrees::index_suffixes() {
       }
       ranges.push_back({begin, stop, depth + 1});
       labels_.push_back(static_cast<unsigned char>(label));
-      longest_.push_back(longest_[node]);
+      trie_.push_back({0, trie_[node].longest});
       begin = stop;
     }
   }
-  first_child_.push_back(static_cast<uint32_t>(ranges.size()));
-  labels_.resize(labels_.size() + kTogether);
+  trie_.push_back({static_cast<uint32_t>(ranges.size()), kNoSymbol});
 }
 
 SymbolId MergeTrees::longest_suffix(std::string_view text) const {
@@ -177,13 +156,14 @@ SymbolId MergeTrees::longest_suffix(std::string_view text) const {
   size_t at = text.size() - 2;
   uint32_t node = starts_[static_cast<size_t>(data[at] << 8 | data[at + 1])];
   while (node && at > 0) {
-    const unsigned char byte = data[--at];
-    const uint32_t child = first_child_[node], count = first_child_[node + 1] - child;
-    const size_t place = find_byte(&labels_[child], count, byte);
-    if (place == count) break;
-    node = child + static_cast<uint32_t>(place);
+    const unsigned char label = data[--at];
+    uint32_t child = trie_[node].first_child;
+    const uint32_t end = trie_[node + 1].first_child;
+    while (child < end && labels_[child] != label) ++child;
+    if (child == end) break;
+    node = child;
   }
-  return longest_[node];
+  return trie_[node].longest;
 }
 
 }  // namespace piecework

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "huge_array.hpp"
 #include "merger.hpp"
 #include "model.hpp"
 
@@ -24,14 +23,13 @@ class MergeTrees {
   // What a symbol was merged from.
   struct Node {
     SymbolId left = kNoSymbol, right = kNoSymbol;  // none for a character
-    uint32_t rank = 0;                             // of the last merge
     uint32_t time = 0;  // the highest rank in the tree, plus 1; 0 for a character, kNever for what encoding never makes
+    uint32_t length = 0;  // of the text, in bytes
   };
   static constexpr uint32_t kNever = UINT32_MAX;
 
   const Node& operator[](SymbolId symbol) const { return nodes_[symbol]; }
   size_t size() const { return nodes_.size(); }
-  uint32_t length(SymbolId symbol) const { return lengths_[symbol]; }
   // The symbols that have a tree, shorter ones first.
   const std::vector<SymbolId>& by_length() const { return by_length_; }
 
@@ -41,7 +39,7 @@ class MergeTrees {
     return left == kNoSymbol || right == kNoSymbol || no_merge_across(left, right, true);
   }
 
-  // Of the symbols that `text` ends with, and that are longer than a character: the longest; and after that, the next.
+  // Of the symbols that a text ends with, and that are longer than a character: the longest; and after that, the next.
   SymbolId longest_suffix(std::string_view text) const;
   SymbolId next_suffix(SymbolId symbol) const { return shorter_[symbol]; }
 
@@ -50,19 +48,23 @@ class MergeTrees {
   void index_suffixes();
   bool no_merge_across(SymbolId left, SymbolId right, bool as_they_are) const;
   bool try_merging(SymbolId left, SymbolId right, bool as_they_are) const;
-  std::string_view text(SymbolId symbol) const { return {text_.data() + begins_[symbol], lengths_[symbol]}; }
+  std::string_view text(SymbolId symbol) const { return {text_.data() + begins_[symbol], nodes_[symbol].length}; }
 
   const Merger& merger_;
   std::vector<Node> nodes_;
-  std::vector<uint32_t> begins_, lengths_;  // in text_
+  std::vector<uint32_t> begins_;  // in text_
   std::string text_;
+  bool in_order_ = true;  // no symbol merges before one that it is made of
   std::vector<SymbolId> by_length_;
 
-  // A trie of the symbols' texts, read backwards, laid out by levels: the children of a node stand side by side, from
-  // first_child_[node] to first_child_[node + 1], so that all of it is small.
-  std::vector<uint32_t> first_child_;
+  // A trie of the symbols' texts, read backwards, laid out by levels: the children of a node stand side by side, and
+  // end where those of the next one start, so that all of it is small.
+  struct TrieNode {
+    uint32_t first_child;
+    SymbolId longest;  // that ends the text that leads here
+  };
+  std::vector<TrieNode> trie_;
   std::vector<unsigned char> labels_;  // by node: the byte that leads there
-  std::vector<SymbolId> longest_;      // by node: the longest symbol that the text ends with that leads there
   std::vector<uint32_t> starts_;       // by the last two bytes: the node, or 0
   std::vector<SymbolId> shorter_;      // by symbol
 };

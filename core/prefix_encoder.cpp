@@ -31,7 +31,7 @@ SymbolId PrefixEncoder::last_of(uint32_t end) {
   if (last.begin != kUnasked) return last.symbol;
   const std::string_view before(text_.data(), end);
   for (SymbolId symbol = trees_.longest_suffix(before); symbol != kNoSymbol; symbol = trees_.next_suffix(symbol)) {
-    const uint32_t begin = end - trees_.length(symbol);
+    const uint32_t begin = end - trees_[symbol].length;
     if (begin == 0 || trees_.stay_apart(last_of(begin), symbol)) {
       last = {symbol, begin};
       return symbol;

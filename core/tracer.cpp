@@ -35,7 +35,7 @@ void Encoder::put_traced(const Segment& segment, std::string_view unit, std::vec
     if (model_.types[symbol] == PieceType::unused && (*trees_)[symbol].left != kNoSymbol) {
       // It takes part in merging, but is taken apart again.
       const MergeTrees::Node& node = (*trees_)[symbol];
-      const uint32_t left = trees_->length(node.left);
+      const uint32_t left = (*trees_)[node.left].length;
       put_traced({node.left, begin, left}, unit, tokens);
       put_traced({node.right, begin + left, length - left}, unit, tokens);
     } else {
