@@ -323,18 +323,36 @@ nb::bytes column_bytes(const std::vector<T>& values) {
 }
 
 nb::dict evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> merges, std::vector<uint32_t> sizes,
-                  uint32_t frequency_groups, unsigned threads) {
+                  std::vector<uint32_t> curve_groups, uint32_t frequency_groups, unsigned threads) {
   Evaluation result;
   {
     nb::gil_scoped_release unlocked;
-    result = evaluate_units(encoder, units, {std::move(merges), std::move(sizes), frequency_groups, threads});
+    result = evaluate_units(encoder, units,
+                            {std::move(merges), std::move(sizes), std::move(curve_groups), frequency_groups, threads});
   }
   nb::dict out;
   out["totals"] = column_bytes(result.totals);
   out["frequencies"] = column_bytes(result.frequencies);
   out["sizes"] = column_bytes(result.sizes);
   out["curve"] = column_bytes(result.curve);
+  out["detached"] = column_bytes(result.detached);
   return out;
+}
+
+nb::bytes frequencies_of_smaller(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
+                                 const nb::bytes& frequencies, const nb::bytes& detached) {
+  if (frequencies.size() % (encoder.model().size() * sizeof(uint64_t)) || detached.size() % sizeof(Detached)) {
+    throw nb::value_error("frequencies and detached are columns that evaluate gives");
+  }
+  std::vector<uint64_t> counts(frequencies.size() / sizeof(uint64_t));
+  std::memcpy(counts.data(), frequencies.data(), frequencies.size());
+  std::vector<Detached> rows(detached.size() / sizeof(Detached));
+  std::memcpy(rows.data(), detached.data(), detached.size());
+  {
+    nb::gil_scoped_release unlocked;
+    counts = smaller_frequencies(encoder, merges, kept, std::move(counts), rows);
+  }
+  return column_bytes(counts);
 }
 
 nb::list encode(const Encoder& encoder, nb::handle text) {
@@ -665,5 +683,7 @@ NB_MODULE(_core, m) {
       .def("text_totals", [](UnitSet& units) { return column_bytes(units.text_totals()); });
 
   m.def("evaluate", &evaluate, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"), nb::arg("sizes"),
-        nb::arg("frequency_groups") = UINT32_MAX, nb::arg("threads"));
+        nb::arg("curve_groups"), nb::arg("frequency_groups"), nb::arg("threads"));
+  m.def("smaller_frequencies", &frequencies_of_smaller, nb::arg("encoder"), nb::kw_only(), nb::arg("merges"),
+        nb::arg("kept"), nb::arg("frequencies"), nb::arg("detached"));
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 #include "sort_by_text.hpp"
 #include "threads.hpp"
@@ -65,10 +67,10 @@ void find_words(std::string_view text, std::vector<Range>& words) {
 // stand. Whitespace runs merge after all others, in every size.
 class SmallerSizes {
  public:
-  SmallerSizes(const Encoder& encoder, const EvaluationRequest& request)
-      : trees_(encoder.trees()), sizes_(request.sizes.size()) {
+  SmallerSizes(const Encoder& encoder, const std::vector<uint32_t>& merges, const std::vector<uint32_t>& sizes)
+      : trees_(encoder.trees()), sizes_(sizes.size()) {
     std::vector<uint32_t> numbers(trees_.size(), kNever);
-    for (uint32_t i = 0; i < request.merges.size(); ++i) numbers[request.merges[i]] = i;
+    for (uint32_t i = 0; i < merges.size(); ++i) numbers[merges[i]] = i;
     from_.assign(trees_.size(), 0);
     tokens_.assign(trees_.size() * sizes_, 1);
     for (const SymbolId symbol : trees_.by_length()) {
@@ -80,7 +82,7 @@ class SmallerSizes {
       }
       from_[symbol] = std::max({numbers[symbol] + 1, from_[left], from_[right]});
       for (size_t s = 0; s < sizes_; ++s) {
-        if (from_[symbol] <= request.sizes[s]) continue;
+        if (from_[symbol] <= sizes[s]) continue;
         tokens_[symbol * sizes_ + s] = tokens_[left * sizes_ + s] + tokens_[right * sizes_ + s];
       }
     }
@@ -107,18 +109,18 @@ class SmallerSizes {
     return from_[symbol];
   }
 
-  // Given how often each piece is a token with all merges: adds to `curve`, from which number of merges on, how many
-  // tokens there are more.
-  void add_tokens(std::vector<int64_t>& frequencies, SizeTotals* curve) const {
+  // Given how often each piece is a token with all merges: how often with the first `kept`. `split(from, count)` is
+  // called for tokens that become two, which they are with fewer than `from` merges.
+  template <class Count, class Split>
+  void take_apart(Count* frequencies, uint32_t kept, Split&& split) const {
     for (auto symbol = trees_.by_length().rbegin(); symbol != trees_.by_length().rend(); ++symbol) {
-      const int64_t count = frequencies[*symbol];
-      if (!count || !from_[*symbol]) continue;
+      const Count count = frequencies[*symbol];
+      if (!count || from_[*symbol] <= kept) continue;
       frequencies[*symbol] = 0;
-      curve[from_[*symbol]].tokens -= count;
       frequencies[trees_[*symbol].left] += count;
       frequencies[trees_[*symbol].right] += count;
+      split(from_[*symbol], count);
     }
-    for (const int64_t count : frequencies) curve[0].tokens += count;
   }
 
  private:
@@ -126,6 +128,12 @@ class SmallerSizes {
   const size_t sizes_;
   std::vector<uint32_t> from_, tokens_;
 };
+
+size_t number_of_curves(const UnitSet& units, const EvaluationRequest& request) {
+  if (request.curve_groups.empty()) return units.groups();
+  if (request.curve_groups.size() != units.groups()) throw std::invalid_argument("a curve for each group, or none");
+  return *std::max_element(request.curve_groups.begin(), request.curve_groups.end()) + 1;
+}
 
 // Evaluates the units of one thread.
 class Worker {
@@ -137,14 +145,17 @@ class Worker {
         units_(units),
         request_(request),
         smaller_(smaller),
+        frequency_groups_(std::min(units.groups(), request.frequency_groups)),
         prefixes_(encoder.prefix_encoder()) {
     const size_t groups = units.groups(), cells = groups * UnitSet::kBuckets;
     result.totals.resize(cells);
-    result.frequencies.resize(std::min<size_t>(groups, request.frequency_groups) * model_.size());
+    // By piece while they are added up: the groups of a unit then lie side by side.
+    result.frequencies.resize(frequency_groups_ * model_.size());
     if (smaller) {
       result.sizes.resize(cells * request.sizes.size());
-      result.curve.resize(groups * (request.merges.size() + 1));
-      text_tokens_.assign(groups, std::vector<int64_t>(model_.size()));
+      const size_t curves = number_of_curves(units, request);
+      result.curve.resize(curves * (request.merges.size() + 1));
+      text_tokens_.assign(curves, std::vector<int64_t>(model_.size()));
     }
   }
 
@@ -172,8 +183,8 @@ class Worker {
       in_group += row->count;
       if (row + 1 < last && row[1].group == row->group) continue;
       // Once a group, as these touch memory far apart.
-      if (group < request_.frequency_groups) {
-        for (const TracedToken& token : tokens_) result.frequencies[group * model_.size() + token.id] += in_group;
+      if (group < frequency_groups_) {
+        for (const TracedToken& token : tokens_) result.frequencies[token.id * frequency_groups_ + group] += in_group;
       }
       if (smaller_) add_to_curve(group, static_cast<int64_t>(in_group));
       in_group = 0;
@@ -182,7 +193,14 @@ class Worker {
 
   void finish() {
     for (size_t group = 0; group < text_tokens_.size(); ++group) {
-      smaller_->add_tokens(text_tokens_[group], &result.curve[group * (request_.merges.size() + 1)]);
+      SizeTotals* const curve = &result.curve[group * (request_.merges.size() + 1)];
+      smaller_->take_apart(text_tokens_[group].data(), 0,
+                           [&](uint32_t from, int64_t count) { curve[from].tokens -= count; });
+      for (const int64_t count : text_tokens_[group]) curve[0].tokens += count;
+    }
+    for (const auto& [key, count] : detached_) {
+      const auto [group, spaces, from] = key;
+      result.detached.push_back({group, spaces, from, count});
     }
   }
 
@@ -226,6 +244,8 @@ class Worker {
     const bool has_text = spaces < text_.size();
     const auto run = static_cast<int64_t>(run_tokens(spaces));
     base_ = {run, run, spaces > 0 && (has_text || followed_), 0};
+    spaces_ = spaces;
+    joined_from_ = 0;
     at_sizes_.assign(request_.sizes.size(), {});
     first_of_text_ = 0;
     while (first_of_text_ < tokens_.size() && tokens_[first_of_text_].end <= spaces) ++first_of_text_;
@@ -239,8 +259,8 @@ class Worker {
       const TracedToken& token = tokens_[first_of_text_];
       const auto shorter = static_cast<int64_t>(run_tokens(spaces - 1));
       --base_.tokens;
-      change(smaller_->from(token.id, spaces - 1 - token.begin, spaces + 1 - token.begin),
-             {shorter - run + 1, shorter - run + 1, 0, 0});
+      joined_from_ = smaller_->from(token.id, spaces - 1 - token.begin, spaces + 1 - token.begin);
+      change(joined_from_, {shorter - run + 1, shorter - run + 1, 0, 0});
       if (!followed_ && token.end == text_.size()) change(smaller_->from(token.id), {0, 0, -1, 0});
     }
     for_each_word([&](const Range& word, const TracedToken* token) {
@@ -268,10 +288,14 @@ class Worker {
   }
 
   void add_to_curve(size_t group, int64_t count) {
-    SizeTotals* const curve = &result.curve[group * (request_.merges.size() + 1)];
+    const size_t number = request_.curve_groups.empty() ? group : request_.curve_groups[group];
+    SizeTotals* const curve = &result.curve[number * (request_.merges.size() + 1)];
     curve[0] += scaled(base_, count);
     for (const Change& change : changes_) curve[change.from] += scaled(change.totals, count);
-    for (size_t i = first_of_text_; i < tokens_.size(); ++i) text_tokens_[group][tokens_[i].id] += count;
+    for (size_t i = first_of_text_; i < tokens_.size(); ++i) text_tokens_[number][tokens_[i].id] += count;
+    if (joined_from_ && spaces_ > 1 && group < frequency_groups_) {
+      detached_[{group, spaces_, joined_from_}] += static_cast<uint64_t>(count);
+    }
   }
 
   void add_to_sizes(size_t cell, int64_t count) {
@@ -298,6 +322,7 @@ class Worker {
   const UnitSet& units_;
   const EvaluationRequest& request_;
   const SmallerSizes* const smaller_;
+  const size_t frequency_groups_;
   PrefixEncoder prefixes_;
 
   // Of the unit at hand.
@@ -306,15 +331,32 @@ class Worker {
   bool followed_ = false;  // a newline comes after it, which starts nothing
   std::vector<TracedToken> tokens_;
   std::vector<Range> words_;
-  size_t first_of_text_ = 0;  // of the tokens, those before it are all of spaces
+  size_t first_of_text_ = 0;               // of the tokens, those before it are all of spaces
+  uint32_t spaces_ = 0, joined_from_ = 0;  // from how many merges on a token starts with the last of them; 0: none does
   SizeTotals base_;
   std::vector<Change> changes_;
   std::vector<SizeTotals> at_sizes_;  // of the unit, for each size asked for
 
   std::vector<size_t> run_tokens_;
-  std::vector<std::vector<int64_t>>
-      text_tokens_;  // [group][piece]: how often each is a token, those of spaces left out
+  // By group, spaces and from: see Detached.
+  std::map<std::tuple<uint64_t, uint64_t, uint64_t>, uint64_t> detached_;
+  // [curve][piece]: how often each is a token, those of spaces left out.
+  std::vector<std::vector<int64_t>> text_tokens_;
 };
+
+// Rows become columns, a square at a time, so that neither side jumps through memory.
+std::vector<uint64_t> transposed(const std::vector<uint64_t>& values, size_t columns) {
+  constexpr size_t kSquare = 32;
+  const size_t rows = columns ? values.size() / columns : 0;
+  std::vector<uint64_t> result(values.size());
+  for (size_t row = 0; row < rows; row += kSquare) {
+    for (size_t column = 0; column < columns; ++column) {
+      for (size_t r = row; r < std::min(row + kSquare, rows); ++r)
+        result[column * rows + r] = values[r * columns + column];
+    }
+  }
+  return result;
+}
 
 void add_up(Evaluation& sum, const Evaluation& part) {
   for (size_t i = 0; i < sum.totals.size(); ++i) {
@@ -328,6 +370,7 @@ void add_up(Evaluation& sum, const Evaluation& part) {
   for (size_t i = 0; i < sum.frequencies.size(); ++i) sum.frequencies[i] += part.frequencies[i];
   for (size_t i = 0; i < sum.sizes.size(); ++i) sum.sizes[i] += part.sizes[i];
   for (size_t i = 0; i < sum.curve.size(); ++i) sum.curve[i] += part.curve[i];
+  sum.detached.insert(sum.detached.end(), part.detached.begin(), part.detached.end());
 }
 
 // Cuts a unit before and after newlines. What is left of its start keeps one newline if a newline came after it and it
@@ -476,21 +519,46 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const Evaluati
   const size_t threads = std::clamp<size_t>(rows.size() / kRows, 1, std::max(request.threads, 1U));
   std::vector<std::unique_ptr<Worker>> workers;
   std::unique_ptr<const SmallerSizes> smaller;
-  if (!request.merges.empty()) smaller = std::make_unique<const SmallerSizes>(encoder, request);
+  if (!request.merges.empty()) smaller = std::make_unique<const SmallerSizes>(encoder, request.merges, request.sizes);
   for (size_t t = 0; t < threads; ++t) {
     workers.push_back(std::make_unique<Worker>(encoder, units, request, smaller.get()));
   }
   run_on_threads(threads, [&](size_t t) { work(*workers[t]); });
   Evaluation result = std::move(workers[0]->result);
   for (size_t t = 1; t < threads; ++t) add_up(result, workers[t]->result);
+  workers.clear();
+  result.frequencies = transposed(result.frequencies, std::min(units.groups(), request.frequency_groups));
   if (!request.merges.empty()) {
     const size_t points = request.merges.size() + 1;
-    for (size_t group = 0; group < units.groups(); ++group) {
+    for (size_t group = 0; group < number_of_curves(units, request); ++group) {
       SizeTotals* const curve = &result.curve[group * points];
       for (size_t k = 1; k < points; ++k) curve[k] += curve[k - 1];
     }
   }
   return result;
+}
+
+std::vector<uint64_t> smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
+                                          std::vector<uint64_t> frequencies, const std::vector<Detached>& detached) {
+  const size_t pieces = encoder.model().size();
+  const SmallerSizes smaller(encoder, merges, {});
+  for (size_t row = 0; row + pieces <= frequencies.size(); row += pieces) {
+    smaller.take_apart(&frequencies[row], kept, [](uint32_t, uint64_t) {});
+  }
+  // Taken apart, a token that starts with a space leaves it alone; but it belongs to the run before it.
+  PrefixEncoder prefixes = encoder.prefix_encoder();
+  std::vector<TracedToken> tokens;
+  for (const auto& [group, spaces, from, count] : detached) {
+    if (from <= kept) continue;
+    const auto add = [&](uint64_t length, uint64_t times) {
+      encoder.trace(std::string(length, ' '), prefixes, tokens);
+      for (const TracedToken& token : tokens) frequencies.at(group * pieces + token.id) += times;
+    };
+    add(spaces, count);
+    add(spaces - 1, -count);
+    add(1, -count);
+  }
+  return frequencies;
 }
 
 }  // namespace piecework

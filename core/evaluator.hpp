@@ -92,11 +92,18 @@ struct SizeTotals {
   }
 };
 
+// So many units of a group with several spaces and text have a token that starts with the last space from `from` merges
+// on, and not before: then it is part of the run.
+struct Detached {
+  uint64_t group, spaces, from, count;
+};
+
 struct Evaluation {
   std::vector<TokenTotals> totals;    // [group][bucket]
   std::vector<uint64_t> frequencies;  // [the first groups, as many as asked for][piece]
   std::vector<SizeTotals> sizes;      // [group][bucket][size]
-  std::vector<SizeTotals> curve;      // [group][number of merges, from 0 to all]
+  std::vector<SizeTotals> curve;      // [group of curves][number of merges, from 0 to all]
+  std::vector<Detached> detached;     // of the groups that have frequencies
 };
 
 struct EvaluationRequest {
@@ -104,12 +111,18 @@ struct EvaluationRequest {
   // for these numbers of merges. Whitespace runs are in every size. Empty: only the model as it is.
   std::vector<uint32_t> merges;
   std::vector<uint32_t> sizes;
-  uint32_t frequency_groups = 0;  // for the first so many, how often each piece is used
+  std::vector<uint32_t> curve_groups;  // to which curve a group belongs; empty: each has its own
+  uint32_t frequency_groups = 0;       // for the first so many, how often each piece is used
   unsigned threads = 1;
 };
 
 // Throws ModelError where units cannot be encoded one by one with this model: it normalises text, or has pieces that
 // reach across a space.
 Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request);
+
+// How often each piece is used with only the first `kept` of the merges, from the frequencies with all of them:
+// [group][piece], as `evaluate_units` gives them with `detached`.
+std::vector<uint64_t> smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
+                                          std::vector<uint64_t> frequencies, const std::vector<Detached>& detached);
 
 }  // namespace piecework

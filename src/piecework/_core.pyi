@@ -142,6 +142,10 @@ def evaluate(
     *,
     merges: Sequence[int],
     sizes: Sequence[int],
-    frequency_groups: int = 4294967295,
+    curve_groups: Sequence[int],
+    frequency_groups: int,
     threads: int,
 ) -> dict[str, bytes]: ...
+def smaller_frequencies(
+    encoder: Encoder, *, merges: Sequence[int], kept: int, frequencies: bytes, detached: bytes
+) -> bytes: ...

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
     from piecework.counting.words import WordCounts
 
-__all__ = ["COUNTS_FILE", "FORMAT", "SUBSETS_FILE", "Counts", "read_description", "stretches", "table_file", "with_names"]
+__all__ = [
+    "COUNTS_FILE",
+    "FORMAT",
+    "SUBSETS_FILE",
+    "Counts",
+    "read_description",
+    "stretches",
+    "table_file",
+    "with_names",
+]
 
 FORMAT = 1
 COUNTS_FILE = "counts.json"

@@ -17,7 +17,7 @@ from piecework.tokenizer import assembly
 from piecework.tokenizer.schema import NORMAL
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["Curve", "Sizes"]
+__all__ = ["Curve", "Sizes", "is_smaller_size"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,26 @@ def _in_order(tokenizer: Tokenizer, merges: list[str], characters: list[str], ru
         list(compress(tokenizer._texts, is_normal)) == texts
         and list(compress(tokenizer._vocabulary.scores, is_normal)) == scores
     )
+
+
+def is_smaller_size(small: Tokenizer, large: Tokenizer) -> bool:
+    """Whether the one is what resizing the other gives, so that a pass of the larger one tells its figures.
+
+    >>> import piecework as pw
+    >>> large = pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=14))
+    >>> other = pw.train(pw.count_words(["bab bab"]), pw.Recipe(vocab_size=8))
+    >>> is_smaller_size(large.resize(12), large), is_smaller_size(other, large)
+    (True, False)
+    """
+    if small.vocab_size >= large.vocab_size:
+        return False
+    merges = _merges(large)
+    kept = small.vocab_size - large.vocab_size + len(merges.ids)
+    if kept < 0 or not merges.ids or not merges.in_order:
+        return False
+    # Nearly all others differ within the first pieces.
+    few = merges.ids[0] + min(kept, 100)
+    return small._texts[:few] == large._texts[:few] and large.resize(small.vocab_size).model_bytes == small.model_bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

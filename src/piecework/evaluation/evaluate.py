@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from piecework.errors import InputError
 from piecework.evaluation import intervals
-from piecework.evaluation.curves import Curve, Sizes
-from piecework.evaluation.figures import SIZE_TOTALS, TEXT_TOTALS, TOKEN_TOTALS, Counted, Figure, Passes
+from piecework.evaluation.curves import Curve, Sizes, is_smaller_size
+from piecework.evaluation.figures import (
+    SIZE_TOTALS,
+    TEXT_TOTALS,
+    TOKEN_TOTALS,
+    Counted,
+    Figure,
+    Pass,
+    Passes,
+    figures_of,
+    size_figures,
+)
 from piecework.evaluation.metrics import SUMS, Array, Metric, UnitKind, find_metrics
 from piecework.evaluation.tables import Table, html_table
 from piecework.evaluation.units import EvaluationUnits, GroupBy, UnitSource
@@ -137,20 +147,21 @@ class Evaluation:
             parts.append(html_table(table.columns, rows, title=table.title, best=best))
         return "".join(parts)
 
-    def _add(self, name: str, passes: Passes, units: EvaluationUnits, sizes: Sizes | None) -> None:
-        vocab_size = self.tokenizers[name].vocab_size
-        counted, figures = passes.run(units, self.metric_list)
-        self._counted[name] = counted
+    def _add(self, name: str, found: Pass, units: EvaluationUnits, sizes: Sizes | None, shown: Collection[int]) -> None:
+        """What a pass gave; of its sizes, those that are `shown` get rows."""
+        tokenizer = self.tokenizers[name]
+        counted = self._counted[name] = found.counted()
+        figures = figures_of(tokenizer, found, counted, units, self.metric_list)
         by_size: dict[tuple[str, int], list[Figure]] = {}
         if sizes is not None:
             self._sizes[name] = sizes
-            for metric, size, found in passes.size_figures(counted, units, self.metric_list):
-                by_size[metric.name, size] = found
+            for metric, size, each in size_figures(sizes, counted, units, self.metric_list):
+                by_size[metric.name, size] = each
         for number, group in enumerate(self._all_groups):
             for metric in self.metric_list:
                 figure = figures[metric.name][number]
-                self._rows.append(_row(name, vocab_size, group, metric, figure))
-            for size in sizes.wanted if sizes is not None else []:
+                self._rows.append(_row(name, tokenizer.vocab_size, group, metric, figure))
+            for size in sorted(shown):
                 for metric in self.metric_list:
                     if metric.has_curve:
                         figure = by_size[metric.name, size][number]
@@ -216,16 +227,49 @@ def evaluate(
         raise InputError(f'figures are by "language" or by "subset", not by {by!r}')
     if threads < 1:
         raise InputError(f"threads must be 1 or more, not {threads}")
-    plans = {name: _plan(name, tokenizer, sizes, curves) for name, tokenizer in named.items()}
+    wanted = {name: sizes.get(name, ()) if isinstance(sizes, Mapping) else sizes for name in named}
+    larger = _larger(named)
+    plans: dict[str, Sizes | None] = {}
+    for name, tokenizer in named.items():
+        smaller = [named[other].vocab_size for other, base in larger.items() if base == name]
+        asked = bool(wanted[name] or smaller or curves)
+        plans[name] = Sizes.of(tokenizer, [*wanted[name], *smaller], name=name) if asked else None
     units = _units(counts, chosen, languages, by, overall=overall)
 
     evaluation = Evaluation(named, chosen, units, by)
-    for number, (name, tokenizer) in enumerate(named.items(), 1):
-        passes = Passes(tokenizer, name=name, sizes=plans[name], threads=threads)
-        evaluation._add(name, passes, units, plans[name])
+    found: dict[str, Pass] = {}
+
+    def run(name: str) -> Pass:
+        if name in larger:
+            base = larger[name]
+            if base not in found:
+                found[base] = run(base)
+            return passes[base].smaller(found[base], named[name])
+        return found.pop(name, None) or passes[name].run(units, in_blocks=not all(each.adds_up for each in chosen))
+
+    passes = {
+        name: Passes(tokenizer, name=name, sizes=plans[name], threads=threads) for name, tokenizer in named.items()
+    }
+    for number, name in enumerate(named, 1):
+        each = run(name)
+        if name in larger.values():
+            found[name] = each
+        evaluation._add(name, each, units, plans[name], set(wanted[name]))
         if progress is not None:
             progress(number, len(named))
     return evaluation
+
+
+def _larger(tokenizers: Mapping[str, Tokenizer]) -> dict[str, str]:
+    """The tokenizers that are smaller sizes of another one, and that one: it tells all of them."""
+    found = {}
+    by_size = sorted(tokenizers, key=lambda name: -tokenizers[name].vocab_size)
+    for name in by_size:
+        for base in by_size:
+            if base not in found and is_smaller_size(tokenizers[name], tokenizers[base]):
+                found[name] = base
+                break
+    return found
 
 
 def named_tokenizers(tokenizers: Tokenizers) -> dict[str, Tokenizer]:
@@ -243,15 +287,6 @@ def named_tokenizers(tokenizers: Tokenizers) -> dict[str, Tokenizer]:
                 "load a BPE model with piecework.Tokenizer.load(path)"
             )
     return dict(tokenizers)
-
-
-def _plan(
-    name: str, tokenizer: Tokenizer, sizes: Sequence[int] | Mapping[str, Sequence[int]], curves: bool
-) -> Sizes | None:
-    wanted = sizes.get(name, ()) if isinstance(sizes, Mapping) else sizes
-    if not wanted and not curves:
-        return None
-    return Sizes.of(tokenizer, wanted, name=name)
 
 
 def _units(

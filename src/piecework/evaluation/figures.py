@@ -19,7 +19,18 @@ from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["SIZE_TOTALS", "TEXT_TOTALS", "TOKEN_TOTALS", "Counted", "Figure", "Passes", "figure_of_sums"]
+__all__ = [
+    "SIZE_TOTALS",
+    "TEXT_TOTALS",
+    "TOKEN_TOTALS",
+    "Counted",
+    "Figure",
+    "Pass",
+    "Passes",
+    "figure_of_sums",
+    "figures_of",
+    "size_figures",
+]
 
 # The core's totals, in its order.
 TOKEN_TOTALS = ("tokens", "starts", "continued", "split_words", "unknown", "byte_tokens")
@@ -55,64 +66,55 @@ class Counted:
     """[G][number of merges, from 0 to all][`SIZE_TOTALS`]."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What the core counts for one tokenizer, by blocks of buckets: B of them, or 1."""
+
+    arranged: Arrangement
+    totals: Mapping[UnitKind, Array]
+    """[G][B][32][`TOKEN_TOTALS`]."""
+    frequencies: bytes
+    """The core's, which become [G][B][pieces]."""
+    sizes: Mapping[UnitKind, Array]
+    """[G][B][32][sizes][`SIZE_TOTALS`], if sizes were asked for."""
+    curves: Mapping[UnitKind, Array]
+    """[G][number of merges, from 0 to all][`SIZE_TOTALS`]."""
+    detached: bytes = b""
+
+    def counted(self) -> dict[UnitKind, Counted]:
+        """The same without blocks."""
+        frequencies = self.arranged.frequencies(self.frequencies)
+        return {
+            kind: Counted(
+                np.asarray(totals.sum(axis=1)),
+                frequencies[kind].sum(axis=1) if kind in frequencies else None,
+                np.asarray(self.sizes[kind].sum(axis=1)) if kind in self.sizes else None,
+                self.curves.get(kind),
+            )
+            for kind, totals in self.totals.items()
+        }
+
+
 class Passes:
-    """Runs one tokenizer over units. One pass gives all; with sizes, what is distinct takes a second one."""
+    """Runs one tokenizer over units: one pass gives all, and the same for smaller sizes of it."""
 
     def __init__(self, tokenizer: Tokenizer, *, name: str, sizes: Sizes | None, threads: int) -> None:
         self._tokenizer = tokenizer
         self._name = name
         self._sizes = sizes
         self._threads = threads
-        self._single: dict[UnitKind, Array] = {}
 
-    def run(
-        self, units: EvaluationUnits, metrics: Sequence[Metric]
-    ) -> tuple[dict[UnitKind, Counted], dict[str, list[Figure]]]:
-        """What is counted of each table, and the figures of the metrics in the order of the groups."""
-        figures: dict[str, list[Figure]] = {}
-        counted: dict[UnitKind, Counted] = {}
-        not_additive = [metric for metric in metrics if not metric.adds_up]
-        cut_lines = self._tokenizer._encoder.newlines_stand_alone
-        if self._sizes is not None or not not_additive:
-            counted = self._count(units.arranged(cut_lines=cut_lines))
-        if not_additive:
-            blocks = self._count_blocks(units.arranged(in_blocks=True, cut_lines=cut_lines))
-            for metric in not_additive:
-                groups = range(len(units.groups) + units.overall)
-                of_kind = blocks[metric.units]
-                figures[metric.name] = [self._left_out(metric, units, group, *of_kind) for group in groups]
-            if not counted:
-                counted = {
-                    kind: Counted(totals.sum(axis=1), None if frequencies is None else frequencies.sum(axis=1))
-                    for kind, (totals, frequencies) in blocks.items()
-                }
-        for metric in metrics:
-            if metric.adds_up:
-                totals, text = counted[metric.units].totals, units.text[metric.units]
-                sums = _bucket_sums(totals, TOKEN_TOTALS, text, self._tokenizer.vocab_size)
-                figures[metric.name] = [figure_of_sums(metric, each) for each in sums]
-        return counted, figures
-
-    def size_figures(
-        self, counted: Mapping[UnitKind, Counted], units: EvaluationUnits, metrics: Iterable[Metric]
-    ) -> Iterator[tuple[Metric, int, list[Figure]]]:
-        """The figures at the sizes that are asked for, of metrics that all sizes have."""
-        assert self._sizes is not None
-        for metric in metrics:
-            if metric.has_curve:
-                totals = counted[metric.units].sizes
-                assert totals is not None
-                for number, size in enumerate(self._sizes.wanted):
-                    sums = _bucket_sums(totals[:, :, number], SIZE_TOTALS, units.text[metric.units], size)
-                    yield metric, size, [figure_of_sums(metric, each) for each in sums]
-
-    def _evaluate(self, arranged: Arrangement, sizes: Sizes | None) -> dict[str, bytes]:
+    def run(self, units: EvaluationUnits, *, in_blocks: bool) -> Pass:
+        """What is counted of each table, by block if `in_blocks`."""
+        arranged = units.arranged(in_blocks=in_blocks, cut_lines=self._tokenizer._encoder.newlines_stand_alone)
+        sizes = self._sizes
         try:
-            return _core.evaluate(
+            found = _core.evaluate(
                 self._tokenizer._encoder,
                 arranged.units,
                 merges=sizes.merges if sizes else [],
                 sizes=sizes.wanted_merges if sizes else [],
+                curve_groups=arranged.curve_groups,
                 frequency_groups=arranged.frequency_groups,
                 threads=self._threads,
             )
@@ -120,35 +122,90 @@ class Passes:
             raise ModelError(
                 f'"{self._name}" cannot be evaluated on counts: {error}; count its tokens on documents instead'
             ) from error
-
-    def _count(self, arranged: Arrangement) -> dict[UnitKind, Counted]:
-        result = self._evaluate(arranged, self._sizes)
-        totals = _whole(arranged, result["totals"], BUCKETS, len(TOKEN_TOTALS))
-        frequencies = {kind: each.sum(axis=1) for kind, each in arranged.frequencies(result["frequencies"]).items()}
-        if self._sizes is None:
-            return {kind: Counted(totals[kind], frequencies.get(kind)) for kind in totals}
-        wanted = len(self._sizes.wanted)
-        if not self._sizes.merges:
+        totals = arranged.split(found["totals"], BUCKETS, len(TOKEN_TOTALS))
+        by_size: Mapping[UnitKind, Array] = {}
+        curves: Mapping[UnitKind, Array] = {}
+        if sizes is not None and sizes.merges:
+            by_size = arranged.split(found["sizes"], BUCKETS, len(sizes.wanted), len(SIZE_TOTALS))
+            curves = arranged.curves(found["curve"], len(sizes.merges) + 1, len(SIZE_TOTALS))
+        elif sizes is not None:
             # Without merges the core gives no curve; it has one point, the tokenizer as it is.
-            at_all = {kind: each[:, :, : len(SIZE_TOTALS)] for kind, each in totals.items()}
-            sizes = {kind: np.repeat(each[:, :, np.newaxis], wanted, axis=2) for kind, each in at_all.items()}
-            curves = {kind: np.asarray(each.sum(axis=1)[:, np.newaxis]) for kind, each in at_all.items()}
+            as_it_is = {kind: each[..., : len(SIZE_TOTALS)] for kind, each in totals.items()}
+            by_size = {
+                kind: np.repeat(each[:, :, :, np.newaxis], len(sizes.wanted), 3) for kind, each in as_it_is.items()
+            }
+            curves = {kind: each.sum(axis=(1, 2))[:, np.newaxis] for kind, each in as_it_is.items()}
+        return Pass(arranged, totals, found["frequencies"], by_size, curves, found["detached"])
+
+    def smaller(self, found: Pass, tokenizer: Tokenizer) -> Pass:
+        """What a pass of `tokenizer`, a smaller size of this one, would give."""
+        assert self._sizes is not None
+        number = self._sizes.wanted.index(tokenizer.vocab_size)
+        totals = {kind: each.copy() for kind, each in found.totals.items()}
+        for kind, each in found.sizes.items():
+            totals[kind][..., : len(SIZE_TOTALS)] = each[:, :, :, number]
+        frequencies = b""
+        if found.frequencies:
+            all_pieces = _core.smaller_frequencies(
+                self._tokenizer._encoder,
+                merges=self._sizes.merges,
+                kept=self._sizes.wanted_merges[number],
+                frequencies=found.frequencies,
+                detached=found.detached,
+            )
+            ids = {text: i for i, text in enumerate(self._tokenizer._texts)}
+            counts = np.frombuffer(all_pieces, np.int64).reshape(-1, self._tokenizer.vocab_size)
+            frequencies = counts[:, [ids[text] for text in tokenizer._texts]].tobytes()
+        return Pass(found.arranged, totals, frequencies, {}, {})
+
+
+def figures_of(
+    tokenizer: Tokenizer,
+    found: Pass,
+    counted: Mapping[UnitKind, Counted],
+    units: EvaluationUnits,
+    metrics: Sequence[Metric],
+) -> dict[str, list[Figure]]:
+    """The figures of the metrics, in the order of the groups."""
+    figures = {}
+    left_out = _LeftOut(tokenizer, found, units)
+    for metric in metrics:
+        if metric.adds_up:
+            totals, text = counted[metric.units].totals, units.text[metric.units]
+            sums = _bucket_sums(totals, TOKEN_TOTALS, text, tokenizer.vocab_size)
+            figures[metric.name] = [figure_of_sums(metric, each) for each in sums]
         else:
-            sizes = _whole(arranged, result["sizes"], BUCKETS, wanted, len(SIZE_TOTALS))
-            curves = _whole(arranged, result["curve"], len(self._sizes.merges) + 1, len(SIZE_TOTALS))
-        return {kind: Counted(totals[kind], frequencies.get(kind), sizes[kind], curves[kind]) for kind in totals}
+            groups = range(len(units.groups) + units.overall)
+            figures[metric.name] = [left_out.figure(metric, group) for group in groups]
+    return figures
 
-    def _count_blocks(self, arranged: Arrangement) -> dict[UnitKind, tuple[Array, Array | None]]:
-        """Totals [G][blocks][32][`TOKEN_TOTALS`] and frequencies [G][blocks][pieces] of each table."""
-        result = self._evaluate(arranged, None)
-        totals = arranged.split(result["totals"], BUCKETS, len(TOKEN_TOTALS))
-        frequencies = arranged.frequencies(result["frequencies"])
-        return {kind: (totals[kind], frequencies.get(kind)) for kind in totals}
 
-    def _left_out(
-        self, metric: Metric, units: EvaluationUnits, group: int, totals: Array, frequencies: Array | None
-    ) -> Figure:
-        """The figure of a metric of what is distinct, with its interval from leaving blocks out."""
+def size_figures(
+    sizes: Sizes, counted: Mapping[UnitKind, Counted], units: EvaluationUnits, metrics: Iterable[Metric]
+) -> Iterator[tuple[Metric, int, list[Figure]]]:
+    """The figures at each of the sizes, of metrics that all sizes have."""
+    for metric in metrics:
+        if metric.has_curve:
+            totals = counted[metric.units].sizes
+            assert totals is not None
+            for number, size in enumerate(sizes.wanted):
+                sums = _bucket_sums(totals[:, :, number], SIZE_TOTALS, units.text[metric.units], size)
+                yield metric, size, [figure_of_sums(metric, each) for each in sums]
+
+
+class _LeftOut:
+    """Figures of what is distinct, with their intervals from leaving blocks out."""
+
+    def __init__(self, tokenizer: Tokenizer, found: Pass, units: EvaluationUnits) -> None:
+        self._tokenizer = tokenizer
+        self._units = units
+        self._totals = found.totals
+        self._frequencies = found.arranged.frequencies(found.frequencies)
+        self._single: dict[UnitKind, Array] = {}
+
+    def figure(self, metric: Metric, group: int) -> Figure:
+        """The figure of a metric for one group."""
+        units = self._units
         text = units.text[metric.units][group]
         by_block = text.reshape(BLOCKS, -1, len(TEXT_TOTALS)).sum(axis=1)
         occupied = np.flatnonzero(by_block[:, TEXT_TOTALS.index("characters")])
@@ -158,15 +215,15 @@ class Passes:
         def add(name: str, sum_of_all: Any, in_block: Array) -> None:
             whole[name], without[name] = sum_of_all, sum_of_all - in_block[occupied]
 
-        for names, values in ((TOKEN_TOTALS, totals[group].sum(axis=1)), (TEXT_TOTALS, by_block)):
+        for names, values in ((TOKEN_TOTALS, self._totals[metric.units][group].sum(axis=1)), (TEXT_TOTALS, by_block)):
             for name, column in zip(names, values.T, strict=True):
                 add(name, column.sum(), column)
         if "frequencies" in metric.totals:
-            assert frequencies is not None, "a metric that asks for frequencies is of the text as it is"
-            add("frequencies", frequencies[group].sum(axis=0), frequencies[group])
+            frequencies = self._frequencies[metric.units][group]
+            add("frequencies", frequencies.sum(axis=0), frequencies)
         if metric.totals & {"types", "single_types"}:
             types = units.word_types(metric.units, group)
-            single = self._is_single(units, metric.units)[types.places]
+            single = self._is_single(metric.units)[types.places]
             # A type is lost with a block if it is in no other.
             add("types", len(types.places), np.bincount(types.only_in, minlength=BLOCKS))
             only_in = types.only_in[single]
@@ -177,22 +234,18 @@ class Passes:
             interval = intervals.jackknife(numerator / denominator, metric.value(without))
         return Figure(numerator, denominator, interval)
 
-    def _is_single(self, units: EvaluationUnits, kind: UnitKind) -> Array:
+    def _is_single(self, kind: UnitKind) -> Array:
         """Which of the distinct words, each with its space, are one token."""
         import pyarrow as pa
         from pyarrow import compute
 
         if kind not in self._single:
-            pieces = zip(self._tokenizer._model.pieces, reachable_pieces(self._tokenizer), strict=True)
-            texts = [piece.piece for piece, can_be_produced in pieces if can_be_produced]
+            pieces = zip(self._tokenizer._texts, reachable_pieces(self._tokenizer), strict=True)
+            texts = [text for text, can_be_produced in pieces if can_be_produced]
             whole_words = pa.array([" " + text[1:] for text in texts if text.startswith(SPACE)], pa.large_string())
-            single = compute.is_in(units.words(kind), value_set=whole_words)
+            single = compute.is_in(self._units.words(kind), value_set=whole_words)
             self._single[kind] = single.to_numpy(zero_copy_only=False).astype(bool)
         return self._single[kind]
-
-
-def _whole(arranged: Arrangement, data: bytes, *shape: int) -> dict[UnitKind, Array]:
-    return {kind: np.asarray(each.sum(axis=1)) for kind, each in arranged.split(data, *shape).items()}
 
 
 def _bucket_sums(totals: Array, names: Sequence[str], text: Array, vocab_size: int) -> Iterator[dict[str, Any]]:

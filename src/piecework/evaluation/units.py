@@ -146,6 +146,17 @@ class Arrangement:
         """How many of the core's groups have token frequencies: those of the text as it is, which come first."""
         return self.groups * self.blocks.get("eval", 0)
 
+    @property
+    def curve_groups(self) -> list[int]:
+        """Of each of the core's groups, to which curve it belongs: those of a table and group together."""
+        blocks = [number for number in self.blocks.values() for _ in range(self.groups)]
+        return [curve for curve, number in enumerate(blocks) for _ in range(number)]
+
+    def curves(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
+        """The core's curves by table, each [groups][...]."""
+        numbers = np.frombuffer(data, np.int64).reshape(len(self.blocks), self.groups, *shape)
+        return {kind: self._with_all(each) for kind, each in zip(self.blocks, numbers, strict=True)}
+
     def frequencies(self, data: bytes) -> dict[UnitKind, Array]:
         """The core's frequencies, [groups][blocks][pieces], if the text as it is is among the tables."""
         if not self.frequency_groups:
@@ -303,4 +314,3 @@ def _checked(batch: pa.RecordBatch, counts: object) -> pa.RecordBatch:
     if len(batch) and batch["bucket"].to_numpy().max() >= BUCKETS:
         raise InputError(f"{counts!r} has other buckets than 0 to {BUCKETS - 1}; count again with piecework count")
     return pa.RecordBatch.from_arrays([batch[name].cast(type_) for name, type_ in types.items()], list(types))
-
