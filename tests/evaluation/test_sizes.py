@@ -9,6 +9,7 @@ import adversarial
 import piecework as pw
 from evaluation.conftest import Sample
 from evaluation.direct import SIZE_TOTALS, count_directly, texts_of
+from piecework.evaluation.curves import Sizes, is_smaller_size
 from piecework.terms import RunOrder
 
 WORDS = st.text("aabbc▁ é\n1.", min_size=0, max_size=12)
@@ -25,6 +26,20 @@ def check_all_sizes(tokenizer: pw.Tokenizer, texts: list[str], step: int = 1) ->
         for number in range(0, len(sizes), step):
             found = count_directly(tokenizer.resize(int(sizes[number])), texts_of(kind, texts)).totals
             assert curve[0, number].tolist() == [found[name] for name in SIZE_TOTALS], (kind, sizes[number])
+
+
+def check_beside_the_large_one(tokenizer: pw.Tokenizer, texts: list[str]) -> None:
+    """A smaller size gets its figures from the pass of the larger tokenizer; alone it has a pass of its own."""
+    counts = pw.count_units({"x": texts, "y": texts[:1]})
+    smallest = int(Sizes.of(tokenizer).vocab_sizes[0])
+    sizes = {smallest, (smallest + tokenizer.vocab_size) // 2, tokenizer.vocab_size - 1}
+    small = {str(size): tokenizer.resize(size) for size in sizes}
+    together = pw.evaluate(small | {"full": tokenizer}, counts, overall=True)
+    for name, each in small.items():
+        assert is_smaller_size(each, tokenizer)
+        alone = pw.evaluate({name: each}, counts, overall=True)
+        assert together.metrics.where(tokenizer=name).rows() == alone.metrics.rows()
+        assert (together.frequency_array(name) == alone.frequency_array(name)).all()
 
 
 # Text is cut at newlines where no piece reaches across one, and unknown ones do not join their neighbours.
@@ -52,19 +67,26 @@ def test_random_texts(
         byte_fallback=bytes_,
         user_defined_symbols=symbols,
     )
-    check_all_sizes(pw.train(pw.count_words(texts * 2), recipe), texts)
+    tokenizer = pw.train(pw.count_words(texts * 2), recipe)
+    check_all_sizes(tokenizer, texts)
+    if Sizes.of(tokenizer).merges:
+        check_beside_the_large_one(tokenizer, texts)
 
 
 @pytest.mark.parametrize("runs", RUNS)
 def test_adversarial_texts(runs: RunOrder | None) -> None:
     texts = [adversarial.text(seed).replace("\0", "").replace("▁", " ") for seed in range(60)]
     recipe = pw.Recipe.gpt_sw3(vocab_size=1_200, whitespace_runs=runs, hard_vocab_limit=False, character_coverage=0.99)
-    check_all_sizes(pw.train(pw.count_words(texts), recipe), texts, step=61)
+    tokenizer = pw.train(pw.count_words(texts), recipe)
+    check_all_sizes(tokenizer, texts, step=61)
+    check_beside_the_large_one(tokenizer, texts)
 
 
 def test_unlike_text(sample: Sample, tokenizers: dict[str, pw.Tokenizer]) -> None:
     """Icelandic and code with a Danish vocabulary."""
-    check_all_sizes(tokenizers["da"], [*sample.evaluation["is"][::10], *sample.evaluation["code"][::10]], step=1301)
+    texts = [*sample.evaluation["is"][::10], *sample.evaluation["code"][::10]]
+    check_all_sizes(tokenizers["da"], texts, step=1301)
+    check_beside_the_large_one(tokenizers["da"], texts)
 
 
 def test_a_tokenizer_without_merges() -> None:
