@@ -166,6 +166,12 @@ class Worker {
     followed_ = of.followed;
     if (of.opens && model_.add_dummy_prefix) text_ = prefixed_.assign(" ").append(text_);
     encoder_.trace(text_, prefixes_, tokens_);
+    if (first->group < frequency_groups_) {
+      // Far apart in memory, and needed in a moment.
+      for (const TracedToken& token : tokens_) {
+        __builtin_prefetch(&result.frequencies[token.id * frequency_groups_ + first->group], 1);
+      }
+    }
     find_words(text_, words_);
     const TokenTotals totals = as_it_is();
     if (smaller_) by_size();

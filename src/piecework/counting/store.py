@@ -274,9 +274,12 @@ def _ends(group: Any) -> tuple[tuple[str, str], tuple[str, str]]:
 
 def _by_subset(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
     """The stretches of rows of one subset each; rows are sorted by subset."""
+    import numpy as np
+
     languages, categories = batch["language"], batch["category"]
-    numbers = languages.indices.to_numpy() * len(categories.dictionary) + categories.indices.to_numpy()
-    for start, stop in stretches(numbers):
+    # Arrow's own to_numpy would load pandas where there is one.
+    codes, others = np.from_dlpack(languages.indices), np.from_dlpack(categories.indices)
+    for start, stop in stretches(codes * len(categories.dictionary) + others):
         yield (languages[start].as_py(), categories[start].as_py()), batch.slice(start, stop - start)
 
 

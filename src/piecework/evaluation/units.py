@@ -260,7 +260,7 @@ class EvaluationUnits:
         """Group, bucket, and rows of these."""
         for name, batch in self._batches(kind):
             rows = _checked(batch, self._counts)
-            buckets = rows["bucket"].to_numpy()
+            buckets = np.from_dlpack(rows["bucket"])
             for start, stop in stretches(buckets):
                 yield self.groups.index(name), int(buckets[start]), rows.slice(start, stop - start)
 
@@ -311,6 +311,6 @@ def _checked(batch: pa.RecordBatch, counts: object) -> pa.RecordBatch:
             f"{counts!r} has no column {', '.join(missing)} in its evaluation table, so it was not made by this"
             " version; count again with piecework count"
         )
-    if len(batch) and batch["bucket"].to_numpy().max() >= BUCKETS:
+    if len(batch) and np.from_dlpack(batch["bucket"]).max() >= BUCKETS:
         raise InputError(f"{counts!r} has other buckets than 0 to {BUCKETS - 1}; count again with piecework count")
     return pa.RecordBatch.from_arrays([batch[name].cast(type_) for name, type_ in types.items()], list(types))
