@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -51,13 +50,14 @@ class TextTable {
     }
   }
 
-  SymbolId find(std::string_view text) const {
-    const uint64_t hash = hash_bytes(text);
+  SymbolId find(std::string_view text) const { return find(text, hash_bytes(text)); }
+  SymbolId find(std::string_view text, uint64_t hash) const {
     for (uint64_t at = hash & mask_; slots_[at].id != kNoSymbol; at = (at + 1) & mask_) {
       if (slots_[at].tag == hash >> 32 && texts_[slots_[at].id] == text) return slots_[at].id;
     }
     return kNoSymbol;
   }
+  void fetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
 
  private:
   struct Slot {
@@ -121,17 +121,20 @@ void Merger::choose_letters(const std::vector<std::string>& texts) {
 // to cut a piece into two symbols.
 void Merger::make_rules(const Model& model, const std::vector<std::string>& texts) {
   TextTable by_text(texts);
-  std::vector<int64_t> keys;
+  std::vector<std::pair<int64_t, uint32_t>> by_score;
   for (uint32_t id = 0; id < texts.size(); ++id) {
-    if (!texts[id].empty()) keys.push_back(score_key(model.scores[id]));
+    if (!texts[id].empty()) by_score.emplace_back(-score_key(model.scores[id]), id);
   }
-  std::sort(keys.begin(), keys.end(), std::greater<>());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  rank_count_ = static_cast<uint32_t>(keys.size());
+  std::sort(by_score.begin(), by_score.end());
+  ranks_.assign(texts.size(), 0);
+  for (size_t i = 0; i < by_score.size(); ++i) {
+    rank_count_ += i == 0 || by_score[i].first != by_score[i - 1].first;
+    ranks_[by_score[i].second] = rank_count_ - 1;
+  }
 
   // Characters that are no piece themselves can still be half of one.
-  auto half = [&](std::string_view text) -> SymbolId {
-    if (const SymbolId found = by_text.find(text); found != kNoSymbol) return found;
+  auto half = [&](std::string_view text, uint64_t hash) -> SymbolId {
+    if (const SymbolId found = by_text.find(text, hash); found != kNoSymbol) return found;
     const Decoded c = decode_utf8(text.data(), text.data() + text.size());
     if (c.length != text.size()) return kNoSymbol;
     SymbolId& symbol = place_of_character(c.code);
@@ -141,25 +144,38 @@ void Merger::make_rules(const Model& model, const std::vector<std::string>& text
     }
     return symbol;
   };
+  // Cuts wait for the others of a few pieces, so that their places in the table are on their way from memory together.
+  struct Cut {
+    uint32_t id;
+    uint32_t place;
+    uint64_t left_hash, right_hash;
+  };
+  std::vector<Cut> cuts;
   std::vector<uint64_t> rules;
-  ranks_.assign(texts.size(), 0);
-  for (uint32_t id = 0; id < texts.size(); ++id) {
-    const std::string& text = texts[id];
-    if (text.empty()) continue;
-    const int64_t key = score_key(model.scores[id]);
-    ranks_[id] =
-        static_cast<uint32_t>(std::lower_bound(keys.begin(), keys.end(), key, std::greater<>()) - keys.begin());
-    for (size_t cut = 1; cut < text.size(); ++cut) {
-      if (is_continuation(static_cast<unsigned char>(text[cut]))) continue;
-      joined_[static_cast<size_t>(static_cast<unsigned char>(text[cut - 1]) << 8 |
-                                  static_cast<unsigned char>(text[cut]))] = true;
-      const SymbolId left = half(std::string_view(text).substr(0, cut));
+  const auto flush = [&] {
+    for (const auto& [id, place, left_hash, right_hash] : cuts) {
+      const std::string_view text = texts[id];
+      const SymbolId left = half(text.substr(0, place), left_hash);
       if (left == kNoSymbol) continue;
-      const SymbolId right = half(std::string_view(text).substr(cut));
+      const SymbolId right = half(text.substr(place), right_hash);
       if (right == kNoSymbol) continue;
       rules.push_back((static_cast<uint64_t>(left) << kSymbolBits | right) << kSymbolBits | id);
     }
+    cuts.clear();
+  };
+  for (uint32_t id = 0; id < texts.size(); ++id) {
+    const std::string_view text = texts[id];
+    for (uint32_t cut = 1; cut < text.size(); ++cut) {
+      if (is_continuation(static_cast<unsigned char>(text[cut]))) continue;
+      joined_[static_cast<size_t>(static_cast<unsigned char>(text[cut - 1]) << 8 |
+                                  static_cast<unsigned char>(text[cut]))] = true;
+      cuts.push_back({id, cut, hash_bytes(text.substr(0, cut)), hash_bytes(text.substr(cut))});
+      by_text.fetch(cuts.back().left_hash);
+      by_text.fetch(cuts.back().right_hash);
+    }
+    if (cuts.size() > 64) flush();
   }
+  flush();
   if (symbol_count() >= 1 << kSymbolBits) throw ModelError("more than 2 million pieces and characters");
   rules_ = {rules.size() * 4 / 3 + 1, kNoRule};
   for (const uint64_t rule : rules) {
