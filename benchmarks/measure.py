@@ -81,6 +81,7 @@ def run(contender: Contender) -> Run:
         "RAYON_NUM_THREADS": str(contender.threads),
         "TOKENIZERS_PARALLELISM": "true" if contender.threads > 1 else "false",
     }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or each process would compile its sources anew
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(contender.command, stdout=output, stderr=errors, env=environment, cwd=REPOSITORY)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from piecework.cli.options import documents_option, text_field_option
 from piecework.cli.terminal import Terminal, verbosity_options
 from piecework.errors import InputError
 from piecework.terms import TIKTOKEN
@@ -25,8 +26,8 @@ __all__ = ["command"]
 @click.option("--data", multiple=True, type=click.Path(path_type=Path), help="Documents; may be repeated.")
 @click.option("--counts", type=click.Path(path_type=Path), help="The counts of a study in place of documents.")
 @click.option("--language", metavar="L", help="What --data is in [default: as file names say].")
-@click.option("--documents", type=click.Choice(["file", "line"]), default="file", help="What a document of text is.")
-@click.option("--text-field", default="text", show_default=True, help="Field of JSONL, column of Parquet.")
+@documents_option
+@text_field_option
 @click.option("--json", "output", flag_value="json", help="Write one JSON object.")
 @click.option("--csv", "output", flag_value="csv", help="Write CSV: a row for each figure.")
 @click.option("--html", "output", flag_value="html", help="Write one page of HTML.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.options import documents_option, text_field_option, threads_option
 from piecework.cli.places import Place
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 from piecework.errors import InputError
@@ -52,9 +53,9 @@ class SizeList(click.ParamType[tuple[int, ...]]):
 @click.option("--sizes", type=SizeList(), default=(), help="Also these smaller vocabulary sizes, as 10000,20000.")
 @click.option("--metric", "metrics", metavar="NAME", multiple=True, help="Only this metric; may be repeated.")
 @click.option("--pivot", metavar="L", help="The documents of --data are parallel: also compare tokens with language L.")
-@click.option("--documents", type=click.Choice(["file", "line"]), default="file", help="What a document of text is.")
-@click.option("--text-field", default="text", show_default=True, help="Field of JSONL, column of Parquet.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads to use [default: all cores].")
+@documents_option
+@text_field_option
+@threads_option
 @click.option("--json", "output", flag_value="json", help="Write one JSON object.")
 @click.option("--csv", "output", flag_value="csv", help="Write CSV: a row for each figure.")
 @verbosity_options

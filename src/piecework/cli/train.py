@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.options import text_field_option, threads_option
 from piecework.cli.places import Place
 from piecework.cli.settings import RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
@@ -55,8 +56,8 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
     type=click.IntRange(min=1),
     help="With --counts: leave out words that occur fewer times, to save memory [default: none].",
 )
-@click.option("--text-field", default="text", show_default=True, help="Field of JSONL, column of Parquet.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads to use [default: all cores].")
+@text_field_option
+@threads_option
 @click.option("--dry-run", is_flag=True, help="Show the recipe, the files and what training would cost; write nothing.")
 @click.option("--force", is_flag=True, help="Overwrite a tokenizer that is there.")
 @click.option("--json", "as_json", is_flag=True, help="Write what was done as a JSON object.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.options import text_field_option
 from piecework.cli.terminal import Terminal, format_count, format_seconds, verbosity_options
 from piecework.errors import InputError
 from piecework.extras import MissingPackageError
@@ -40,7 +41,7 @@ SHOWN_CHARACTERS = 60
 @click.option(
     "--limit", type=click.IntRange(min=1), default=10_000, show_default=True, help="At most so many documents."
 )
-@click.option("--text-field", default="text", show_default=True, help="Field of JSONL, column of Parquet.")
+@text_field_option
 @click.option("--strict", is_flag=True, help="Also fail on differences that are explained.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object.")
 @verbosity_options
