@@ -276,7 +276,8 @@ def _by_subset(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.Reco
     """The stretches of rows of one subset each; rows are sorted by subset."""
     import numpy as np
 
-    languages, categories = batch["language"], batch["category"]
+    languages: Any = batch["language"]
+    categories: Any = batch["category"]
     # Arrow's own to_numpy would load pandas where there is one.
     codes, others = np.from_dlpack(languages.indices), np.from_dlpack(categories.indices)
     for start, stop in stretches(codes * len(categories.dictionary) + others):

@@ -284,7 +284,7 @@ class EvaluationUnits:
         if kind not in self._words:
             cells, chunks = [], []
             for group, bucket, rows in self._rows(kind):
-                units = rows["unit"].filter(compute.equal(rows["opens"], 0))
+                units = rows["unit"].filter(compute.equal(rows["opens"], pa.scalar(0, pa.uint8())))
                 chunks.append(units.filter(compute.match_substring_regex(units, _ONE_WORD)))
                 cells.append((group, bucket))
             found = pa.chunked_array(chunks, pa.large_string()).combine_chunks().dictionary_encode()
