@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from piecework.counting.partial import TABLES
 from piecework.errors import InputError
@@ -279,8 +279,8 @@ def _by_subset(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.Reco
     languages: Any = batch["language"]
     categories: Any = batch["category"]
     # Arrow's own to_numpy would load pandas where there is one.
-    codes, others = np.from_dlpack(languages.indices), np.from_dlpack(categories.indices)
-    for start, stop in stretches(codes * len(categories.dictionary) + others):
+    first, second = (cast("npt.NDArray[Any]", np.from_dlpack(each.indices)) for each in (languages, categories))
+    for start, stop in stretches(first * len(categories.dictionary) + second):
         yield (languages[start].as_py(), categories[start].as_py()), batch.slice(start, stop - start)
 
 
