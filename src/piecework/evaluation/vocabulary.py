@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import repeat
+from operator import sub
 
 import numpy as np
 
@@ -80,7 +82,7 @@ def lengths_table(tokenizer: Tokenizer) -> Table:
     rows = []
     for name in sorted(texts, key=lambda name: (name != "text", name)):
         counted = Counter(map(len, texts[name]))
-        bare = Counter(len(text) - text.count(SPACE) for text in texts[name])
+        bare = Counter(map(sub, map(len, texts[name]), map(str.count, texts[name], repeat(SPACE))))
         rows += [(name, length, counted[length], bare[length]) for length in sorted(counted.keys() | bare.keys())]
     names = ["kind", "characters", "pieces_with_space_counted", "pieces_without_space_counted"]
     return Table.of(names, rows, title="Lengths of pieces (▁ counted, and not)")
