@@ -148,7 +148,7 @@ def _simplified(x: Array, y: Array) -> list[tuple[float, float]]:
         # How far each point lies straight above or below the line, as the curves are functions of x.
         slope = (y[last] - y[first]) / (x[last] - x[first])
         off = np.abs(y[first + 1 : last] - (y[first] + slope * (x[first + 1 : last] - x[first])))
-        worst = int(np.argmax(off))
+        worst = int(off.argmax())
         if off[worst] > TOLERANCE:
             where = first + 1 + worst
             keep.add(where)
