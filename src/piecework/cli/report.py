@@ -44,10 +44,9 @@ def command(terminal: Terminal, folder: Path, out: Path | None, open_page: bool,
             raise InputError(f"{out.parent}: no such folder; make it first, or choose another --out")
 
     # jinja2, numpy and the tables: only once it is clear that there is something to show.
-    from piecework.report import write_figures, write_report
+    from piecework.report import write_report
 
-    write_report(results, page)
-    figures = write_figures(results, folder / FIGURES_FOLDER) if out is None else []
+    _, *figures = write_report(results, page, figures=folder / FIGURES_FOLDER if out is None else None)
     terminal.say(f"wrote {page}, {format_bytes(page.stat().st_size)}")
     if figures:
         terminal.say(f"wrote {format_count(len(figures), 'chart')} to {folder / FIGURES_FOLDER}")

@@ -18,7 +18,6 @@ from piecework.evaluation.curves import Sizes
 from piecework.evaluation.evaluate import Evaluation, Tokenizers, named_tokenizers
 from piecework.evaluation.metrics import Array, divide
 from piecework.evaluation.tables import Table
-from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["OverlapCurve", "overlap_curve", "vocabulary_overlap"]
@@ -43,15 +42,15 @@ def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None 
     named = named_tokenizers(tokenizers)
     learnt = {name: _learnt(tokenizer) for name, tokenizer in named.items()}
     # Every piece of any has a number, so that what is shared are numbers that both have.
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(t for each in learnt.values() for t in each))}
+    texts = pa.array([text for pieces in learnt.values() for text in pieces], pa.string()).dictionary_encode()
+    ends = np.cumsum([len(pieces) for pieces in learnt.values()])
     has: dict[str, Array] = {}
     uses: dict[str, Array] = {}
-    for name, pieces in learnt.items():
-        where = np.fromiter(map(numbers.__getitem__, pieces), int, len(pieces))
-        has[name] = np.zeros(len(numbers), bool)
+    for (name, pieces), where in zip(learnt.items(), np.split(texts.indices.to_numpy(), ends[:-1]), strict=True):
+        has[name] = np.zeros(len(texts.dictionary), bool)
         has[name][where] = True
         if evaluation is not None:
-            uses[name] = np.zeros(len(numbers), np.int64)
+            uses[name] = np.zeros(len(texts.dictionary), np.int64)
             uses[name][where] = _use(name, evaluation)[list(pieces.values())]
     rows = []
     for first, second in permutations(named, 2):
@@ -130,39 +129,46 @@ def overlap_curve(
     """
     sizes = Sizes.of(tokenizer)
     learnt, others = _learnt(tokenizer), _learnt(other)
-    texts = [tokenizer.pieces[number].text for number in sizes.merges]
-    characters = learnt.keys() - set(texts)
-    shared = np.cumsum([len(characters & others.keys()), *(text in others for text in texts)])
+    merges = [tokenizer._texts[number] for number in sizes.merges]
+    characters = learnt.keys() - set(merges)
+    # What is in the vocabulary at every size, then what each size adds; and where the other has it.
+    ids = np.array([others.get(text, -1) for text in (*characters, *merges)], int)
+    is_shared = ids >= 0
     weighted = None
     if evaluation is not None:
         if other_name is None:
             raise InputError("overlap_curve(..., evaluation=...) also needs other_name, the other's name in it")
         use = _use(other_name, evaluation)
-        start = sum(int(use[others[text]]) for text in characters if text in others)
-        steps = [int(use[others[text]]) if text in others else 0 for text in texts]
-        weighted = divide(np.cumsum([start, *steps]), np.asarray(use[list(others.values())].sum()))
+        steps = np.where(is_shared, use[ids], 0)
+        weighted = divide(_totals(steps, len(characters)), np.asarray(use[list(others.values())].sum()))
     return OverlapCurve(
         vocab_sizes=sizes.vocab_sizes,
-        pieces=np.arange(len(characters), len(characters) + len(texts) + 1),
+        pieces=np.arange(len(characters), len(ids) + 1),
         other_pieces=len(others),
-        shared=shared,
+        shared=_totals(is_shared.astype(int), len(characters)),
         weighted=weighted,
-        shared_at_equal_size=_at_equal_size(sizes, texts, characters, other),
+        shared_at_equal_size=_at_equal_size(sizes, ids, other),
     )
 
 
-def _at_equal_size(sizes: Sizes, texts: list[str], characters: set[str], other: Tokenizer) -> Array | None:
+def _totals(steps: Array, start: int) -> Array:
+    """Of the first `start` steps together, and with each further one."""
+    return np.cumsum(np.pad(steps, (1, 0)))[start:]
+
+
+def _at_equal_size(sizes: Sizes, ids: Array, other: Tokenizer) -> Array | None:
+    """`ids` are the pieces in the other, of which the last are those that the merges make; -1 where it has none."""
     try:
         others = Sizes.of(other)
     except InputError:
         return None
     # A piece is in a vocabulary from the size on at which its merge comes in, and a character always.
-    since = dict.fromkeys(characters, sizes.smallest) | {t: sizes.smallest + n + 1 for n, t in enumerate(texts)}
-    merges = {other.pieces[number].text: others.smallest + n + 1 for n, number in enumerate(others.merges)}
-    others_since = dict.fromkeys(_learnt(other), others.smallest) | merges
-    both = [max(size, others_since[text]) for text, size in since.items() if text in others_since]
     points = len(sizes.vocab_sizes)
-    arrivals = np.bincount(np.array(both, int) - sizes.smallest, minlength=points)
+    since = sizes.smallest + np.maximum(np.arange(points - len(ids), points), 0)
+    others_since = np.full(other.vocab_size, others.smallest)
+    others_since[others.merges] += np.arange(1, len(others.merges) + 1)
+    both = np.maximum(since, others_since[ids])[ids >= 0]
+    arrivals = np.bincount(both - sizes.smallest, minlength=points)
     shared = np.cumsum(arrivals)[:points].astype(float)
     shared[(sizes.vocab_sizes < others.smallest) | (sizes.vocab_sizes > other.vocab_size)] = np.nan
     return shared
@@ -171,10 +177,9 @@ def _at_equal_size(sizes: Sizes, texts: list[str], characters: set[str], other: 
 def _learnt(tokenizer: Tokenizer) -> Mapping[str, int]:
     """The pieces that training learns, with their ids."""
     if tokenizer not in _LEARNT:
+        columns = zip(tokenizer._texts, tokenizer._groups, strict=True)
         _LEARNT[tokenizer] = {
-            piece.text: piece.id
-            for piece in tokenizer.pieces
-            if piece.type == "normal" and (len(piece.text) == 1 or piece.text.strip(SPACE))
+            text: number for number, (text, group) in enumerate(columns) if group in ("regular", "character")
         }
     return _LEARNT[tokenizer]
 

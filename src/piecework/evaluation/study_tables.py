@@ -179,19 +179,17 @@ def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:
     import pyarrow as pa
 
     sizes = Sizes.of(tokenizer)
-    ranks = {number: rank for rank, number in enumerate(sizes.merges)}
-    pieces = tokenizer.pieces
+    ranks = np.full(tokenizer.vocab_size, -1)
+    ranks[sizes.merges] = np.arange(len(sizes.merges))
     columns: dict[str, Any] = {
-        "id": [piece.id for piece in pieces],
-        "piece": [piece.text for piece in pieces],
-        "score": [piece.score for piece in pieces],
-        "type": [piece.type for piece in pieces],
-        "group": [piece.group for piece in pieces],
-        "characters": [len(piece.text) for piece in pieces],
-        "rank": pa.array([ranks.get(piece.id) for piece in pieces], pa.int64()),
-        "since_size": [
-            sizes.smallest + 1 + ranks[piece.id] if piece.id in ranks else sizes.smallest for piece in pieces
-        ],
+        "id": np.arange(tokenizer.vocab_size),
+        "piece": tokenizer._texts,
+        "score": tokenizer._vocabulary.scores,
+        "type": tokenizer._types,
+        "group": tokenizer._groups,
+        "characters": list(map(len, tokenizer._texts)),
+        "rank": pa.array(ranks, mask=ranks < 0),
+        "since_size": sizes.smallest + 1 + ranks,
         "reachable": reachable_pieces(tokenizer),
     }
     frequencies = evaluation.frequency_array(MULTILINGUAL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Table", "format_figure"]
 
 SHOWN_ROWS = 200
+
+# Text that a field of CSV cannot have as it is: none at all, as nothing stands for None, or with one of these marks.
+_IN_QUOTES = r'^$|[,"\r\n]'
 
 _STYLE = (
     "<style>.piecework td,.piecework th{padding:.15em .7em;text-align:left;border-bottom:1px solid #8884}"
@@ -101,11 +105,9 @@ class Table:
     def to_csv(self, path: str | Path | None = None) -> str:
         """As CSV with a header; also written to `path` where one is given. Figures are written in full."""
         # Not pyarrow's writer, which puts quotes around every string, nor Python's, which puts none around "\r".
-        lines = [",".join(map(_csv_field, self.columns))]
-        for batch in self._arrow.to_batches():
-            columns = [map(_csv_field, column.to_pylist()) for column in batch.columns]
-            lines += map(",".join, zip(*columns, strict=True))
-        text = "\n".join(lines) + "\n"
+        header = map(_csv_field, self.columns)
+        rows = zip(*map(_csv_fields, self._arrow.columns), strict=True)
+        text = "\n".join(map(",".join, [header, *rows])) + "\n"
         if path is not None:
             with replace_atomically(path) as temporary:
                 temporary.write_bytes(text.encode())
@@ -130,6 +132,22 @@ class Table:
         )
 
 
+def _csv_fields(column: Any) -> list[str]:
+    """The fields of an Arrow column: of whole numbers and text, which most are, only the odd ones one by one."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_integer(column.type):
+        column = column.cast(pa.string())
+    elif not pa.types.is_string(column.type):
+        return list(map(_csv_field, column.to_pylist()))
+    fields: list[str] = column.to_pylist()
+    is_odd: Any = compute.match_substring_regex(column, _IN_QUOTES)
+    for place in compute.indices_nonzero(is_odd.fill_null(True)).to_pylist():
+        fields[place] = _csv_field(fields[place])
+    return fields
+
+
 def _csv_field(value: Any) -> str:
     """A field: numbers so that they read back as the same, text in quotes where it has to be, nothing for None.
 
@@ -138,12 +156,10 @@ def _csv_field(value: Any) -> str:
     """
     if value is None:
         return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
+    if isinstance(value, float):
+        return str(int(value) if value.is_integer() else value)
     text = str(value)
-    if text and not any(mark in text for mark in ',"\r\n'):
-        return text
-    return '"' + text.replace('"', '""') + '"'
+    return '"' + text.replace('"', '""') + '"' if re.search(_IN_QUOTES, text) else text
 
 
 def html_table(

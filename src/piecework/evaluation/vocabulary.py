@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import repeat
+from operator import sub
 
 import numpy as np
 
@@ -72,12 +74,16 @@ def groups_table(tokenizer: Tokenizer) -> Table:
 
 def lengths_table(tokenizer: Tokenizer) -> Table:
     """How many pieces have each length in characters, by kind."""
-    kinds = ["text" if piece.type == "normal" else piece.group for piece in tokenizer.pieces]
-    texts = [piece.text for piece in tokenizer.pieces]
-    counted = Counter(zip(kinds, map(len, texts), strict=True))
-    bare = Counter(zip(kinds, (len(text) - text.count(SPACE) for text in texts), strict=True))
-    keys = sorted(counted.keys() | bare.keys(), key=lambda key: (key[0] != "text", key))
-    rows = ((kind, length, counted[kind, length], bare[kind, length]) for kind, length in keys)
+    texts: dict[str, list[str]] = {}
+    for group in tokenizer.groups():
+        kind = "text" if group.name in ("regular", "character", "whitespace") else group.name
+        for first, last in group.ranges:
+            texts.setdefault(kind, []).extend(tokenizer._texts[first : last + 1])
+    rows = []
+    for name in sorted(texts, key=lambda name: (name != "text", name)):
+        counted = Counter(map(len, texts[name]))
+        bare = Counter(map(sub, map(len, texts[name]), map(str.count, texts[name], repeat(SPACE))))
+        rows += [(name, length, counted[length], bare[length]) for length in sorted(counted.keys() | bare.keys())]
     names = ["kind", "characters", "pieces_with_space_counted", "pieces_without_space_counted"]
     return Table.of(names, rows, title="Lengths of pieces (▁ counted, and not)")
 

@@ -309,10 +309,9 @@ class _Run:
 
 
 def _write_report(results: StudyResults) -> list[Path]:
-    from piecework.report import write_figures, write_report
+    from piecework.report import write_report
 
-    write_report(results, results.report)
-    return [results.report, *write_figures(results, results.folder / FIGURES_FOLDER)]
+    return write_report(results, results.report, figures=results.folder / FIGURES_FOLDER)
 
 
 def _write_table(table: Table, path: Path) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,19 +51,26 @@ SECTIONS = (
 )
 
 
-def write_report(results: StudyResults, path: Path) -> None:
-    """Write the report of a study to one HTML file."""
-    page = render(results)
+def write_report(results: StudyResults, path: Path, *, figures: Path | None = None) -> list[Path]:
+    """Write the report of a study to one HTML file, its charts into the folder `figures`; return the files."""
+    readings = Readings(results)
+    sections = list(_sections(readings))
+    page = _page(readings, sections)
     with replace_atomically(path) as temporary:
         # A file's name in the corpus may be no valid UTF-8.
         temporary.write_bytes(page.encode("utf-8", "replace"))
+    return [path, *(_write_charts(sections, figures) if figures is not None else ())]
 
 
 def write_figures(results: StudyResults, folder: Path) -> list[Path]:
     """Write every chart as an SVG file of its own, in light colours, and return the files."""
+    return _write_charts(_sections(Readings(results)), folder)
+
+
+def _write_charts(sections: Iterable[Section], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for figure in figures_of(results):
+    for figure in (figure for section in sections for figure in section.figures):
         path = folder / f"{figure.name}.svg"
         with replace_atomically(path) as temporary:
             temporary.write_text(standing_alone(figure.chart.svg(width=WIDE)) + "\n", encoding="utf-8")
@@ -87,6 +94,10 @@ def notebook_html(results: StudyResults) -> str:
 def render(results: StudyResults) -> str:
     """The report as HTML."""
     readings = Readings(results)
+    return _page(readings, list(_sections(readings)))
+
+
+def _page(readings: Readings, sections: Sequence[Section]) -> str:
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     return (
@@ -94,7 +105,7 @@ def render(results: StudyResults) -> str:
         .get_template("report.html.j2")
         .render(
             summary=summary_of(readings),
-            sections=list(_sections(readings)),
+            sections=sections,
             # Both are files of this package, and neither has "</".
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

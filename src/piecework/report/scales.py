@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from piecework.evaluation.metrics import Array
 
 __all__ = ["Scale", "format_number", "format_share", "keep_apart", "nice_ticks", "short_count"]
+
+_Values = TypeVar("_Values", float, "Array")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +28,10 @@ class Scale:
     start: float
     end: float
 
-    def __call__(self, value: float) -> float:
-        """Where the value lies."""
-        if self.high == self.low:
-            return self.start
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+    def __call__(self, value: _Values) -> _Values:
+        """Where the value lies, or each of an array; at the start where all are one."""
+        span = (self.high - self.low) or math.inf
+        return self.start + (value - self.low) / span * (self.end - self.start)
 
 
 def nice_ticks(low: float, high: float, *, count: int = 5) -> list[float]:

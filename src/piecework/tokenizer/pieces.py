@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from piecework.terms import PieceType
 
-__all__ = ["Group", "Piece", "VocabularyGroup", "group_of", "length_histogram", "pieces_of", "vocabulary_groups"]
+__all__ = ["Group", "Piece", "VocabularyGroup", "group_of", "pieces_of", "vocabulary_groups"]
 
 Group = Literal["special", "user-defined", "byte", "regular", "character", "whitespace", "unused"]
 
@@ -23,6 +24,15 @@ GROUP_ORDER: tuple[Group, ...] = (
     "whitespace",
     "unused",
 )
+# Of the types other than normal, whose groups the text tells.
+_GROUP_OF_TYPE: dict[PieceType, Group] = {
+    "unknown": "special",
+    "control": "special",
+    "user_defined": "user-defined",
+    "byte": "byte",
+    "unused": "unused",
+}
+EXAMPLES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,43 +86,25 @@ def group_of(text: str, kind: PieceType) -> Group:
     >>> group_of("▁▁", "normal"), group_of("▁", "normal"), group_of("<0x0A>", "byte")
     ('whitespace', 'character', 'byte')
     """
-    match kind:
-        case "normal":
-            return "character" if len(text) == 1 else "regular" if text.strip(SPACE) else "whitespace"
-        case "unknown" | "control":
-            return "special"
-        case "user_defined":
-            return "user-defined"
-        case "byte" | "unused":
-            return kind
+    if kind != "normal":
+        return _GROUP_OF_TYPE[kind]
+    return "character" if len(text) == 1 else "regular" if text.strip(SPACE) else "whitespace"
 
 
-def vocabulary_groups(pieces: Sequence[Piece]) -> list[VocabularyGroup]:
-    """The vocabulary by group, in the order of the paper's table; groups without a piece are left out."""
-    by_group: dict[Group, list[Piece]] = {name: [] for name in GROUP_ORDER}
-    for piece in pieces:
-        by_group[piece.group].append(piece)
-    return [
-        VocabularyGroup(name, len(members), _ranges(p.id for p in members), tuple(p.text for p in members[:8]))
-        for name, members in by_group.items()
-        if members
-    ]
+def vocabulary_groups(texts: Sequence[str], groups: Sequence[Group]) -> list[VocabularyGroup]:
+    """The vocabulary by group, in the order of the paper's table; groups without a piece are left out.
 
-
-def length_histogram(pieces: Iterable[Piece]) -> dict[int, int]:
-    """How many regular, character and whitespace pieces have each length in characters, ▁ counted."""
-    histogram: dict[int, int] = {}
-    for piece in pieces:
-        if piece.type == "normal":
-            histogram[len(piece.text)] = histogram.get(len(piece.text), 0) + 1
-    return dict(sorted(histogram.items()))
-
-
-def _ranges(ids: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    ranges: list[list[int]] = []
-    for number in ids:
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return tuple((first, last) for first, last in ranges)
+    >>> vocabulary_groups(["a", "<unk>", "b"], ["character", "special", "character"])[1]
+    VocabularyGroup(name='character', count=2, ranges=((0, 0), (2, 2)), examples=('a', 'b'))
+    """
+    ranges: dict[Group, list[tuple[int, int]]] = {name: [] for name in GROUP_ORDER}
+    end = 0
+    for name, stretch in groupby(groups):
+        first, end = end, end + len(list(stretch))
+        ranges[name].append((first, end - 1))
+    found = []
+    for name, of in ranges.items():
+        ids = [number for first, last in of for number in range(first, last + 1)]
+        if ids:
+            found.append(VocabularyGroup(name, len(ids), tuple(of), tuple(texts[number] for number in ids[:EXAMPLES])))
+    return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,8 +14,9 @@ from piecework._core import CoreModelError, Encoder, Vocabulary
 from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
 from piecework.files import prepare_output, write_together
+from piecework.terms import PieceType
 from piecework.tokenizer import assembly
-from piecework.tokenizer.pieces import Piece, VocabularyGroup, length_histogram, pieces_of, vocabulary_groups
+from piecework.tokenizer.pieces import Group, Piece, VocabularyGroup, group_of, pieces_of, vocabulary_groups
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, parse_model
 
 __all__ = ["Token", "Tokenizer"]
@@ -58,6 +61,15 @@ class Tokenizer:
     @cached_property
     def _texts(self) -> list[str]:
         return self._vocabulary.texts
+
+    @cached_property
+    def _types(self) -> list[PieceType]:
+        return [TYPE_NAMES[kind] for kind in self._vocabulary.types]
+
+    @cached_property
+    def _groups(self) -> list[Group]:
+        """The group of each piece."""
+        return list(map(group_of, self._texts, self._types))
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -132,8 +144,7 @@ class Tokenizer:
     @cached_property
     def pieces(self) -> list[Piece]:
         """The vocabulary in the order of ids."""
-        types = [TYPE_NAMES[kind] for kind in self._vocabulary.types]
-        return pieces_of(self._texts, self._vocabulary.scores, types)
+        return pieces_of(self._texts, self._vocabulary.scores, self._types)
 
     @cached_property
     def _meta_pieces(self) -> list[Piece]:
@@ -144,11 +155,12 @@ class Tokenizer:
 
     def groups(self) -> list[VocabularyGroup]:
         """The vocabulary by group, as in the paper's table."""
-        return vocabulary_groups(self.pieces)
+        return vocabulary_groups(self._texts, self._groups)
 
     def length_histogram(self) -> dict[int, int]:
         """How many regular, character and whitespace pieces have each length in characters, ▁ counted."""
-        return length_histogram(self.pieces)
+        is_normal = map(NORMAL.__eq__, self._vocabulary.types)
+        return dict(sorted(Counter(map(len, compress(self._texts, is_normal))).items()))
 
     def settings(self) -> dict[str, object]:
         """What the model says of its own training and normalisation; only what was set explicitly."""

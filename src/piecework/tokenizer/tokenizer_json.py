@@ -170,24 +170,20 @@ def _escape(text: str) -> str:
 
 def _cuts(tokenizer: Tokenizer) -> dict[str, list[str]]:
     """Pieces that SentencePiece does not make of their own text, each in two parts that encode on their own."""
-    ids = dict(zip(tokenizer._texts, range(tokenizer.vocab_size), strict=True))
     # After a symbol there is no prefix, and nothing merges with it. The longest, so that none is found that goes on.
     symbol = max(_texts_of(tokenizer, "user_defined"), key=len)
-    before = tokenizer.encode(symbol)
-
-    def is_safe(text: str) -> bool:
-        return text not in ids or tokenizer.encode(symbol + text) == [*before, ids[text]]
-
     whole = tokenizer._encoder.whole_pieces(
-        before=symbol, after="", ids_before=before, ids_after=[], plain_spaces=False
+        before=symbol, after="", ids_before=tokenizer.encode(symbol), ids_after=[], plain_spaces=False
     )
+    columns = zip(tokenizer._texts, tokenizer._vocabulary.types, whole, strict=True)
+    unsafe = {text: kind for text, kind, is_whole in columns if not is_whole}
     cuts: dict[str, list[str]] = {}
-    for text, kind, is_whole in zip(tokenizer._texts, tokenizer._vocabulary.types, whole, strict=True):
-        if is_whole or kind not in _IN_TEXT or len(text) == 1:
+    for text, kind in unsafe.items():
+        if kind not in _IN_TEXT or len(text) == 1:
             continue
         ends = {token.end - len(symbol) for token in tokenizer.tokens(symbol + text)}
         for at in sorted(end for end in ends if 0 < end < len(text)):
-            if is_safe(text[:at]) and is_safe(text[at:]):
+            if text[:at] not in unsafe and text[at:] not in unsafe:
                 cuts.setdefault(text[:at], []).append(text[at:])
                 break
     return cuts

@@ -24,7 +24,7 @@ def write_frequencies(frequencies: Mapping[str, int], folder: Path) -> Path:
     """
     path = folder / FREQUENCIES_FILE
     # A piece has neither a tab nor a newline: nothing merges across them.
-    text = "".join(map("%s\t%d\n".__mod__, frequencies.items()))
+    text = "".join([f"{piece}\t{count}\n" for piece, count in frequencies.items()])
     with replace_atomically(path) as temporary:
         temporary.write_bytes(text.encode())
     return path

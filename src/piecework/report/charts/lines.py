@@ -134,14 +134,13 @@ def thin(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
     known = np.flatnonzero(np.isfinite(line.y))
     columns = np.linspace(line.x[known[0]], line.x[known[-1]], max(2, int(abs(x.end - x.start) * POINTS_PER_PIXEL)))
     chosen = known[np.unique(np.searchsorted(line.x[known], columns).clip(0, len(known) - 1))]
-    return _simplified([(x(float(line.x[place])), y(float(line.y[place]))) for place in chosen])
+    return _simplified(x(line.x[chosen].astype(float)), y(line.y[chosen].astype(float)))
 
 
-def _simplified(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _simplified(x: Array, y: Array) -> list[tuple[float, float]]:
     """Of a line's points, those that matter (Ramer, Douglas and Peucker)."""
-    x, y = np.array(points).T
-    keep = {0, len(points) - 1}
-    spans = [(0, len(points) - 1)]
+    keep = {0, len(x) - 1}
+    spans = [(0, len(x) - 1)]
     while spans:
         first, last = spans.pop()
         if last - first < 2:
@@ -149,12 +148,12 @@ def _simplified(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
         # How far each point lies straight above or below the line, as the curves are functions of x.
         slope = (y[last] - y[first]) / (x[last] - x[first])
         off = np.abs(y[first + 1 : last] - (y[first] + slope * (x[first + 1 : last] - x[first])))
-        worst = int(np.argmax(off))
+        worst = int(off.argmax())
         if off[worst] > TOLERANCE:
             where = first + 1 + worst
             keep.add(where)
             spans += [(first, where), (where, last)]
-    return [points[place] for place in sorted(keep)]
+    return [(float(x[place]), float(y[place])) for place in sorted(keep)]
 
 
 def _end_labels(
