@@ -87,7 +87,7 @@ class Pass:
         return {
             kind: Counted(
                 np.asarray(totals.sum(axis=1)),
-                frequencies[kind].sum(axis=1) if kind in frequencies else None,
+                self.arranged.with_all(frequencies[kind].sum(axis=1)) if kind in frequencies else None,
                 np.asarray(self.sizes[kind].sum(axis=1)) if kind in self.sizes else None,
                 self.curves.get(kind),
             )
@@ -167,7 +167,7 @@ def figures_of(
     metrics: Sequence[Metric],
 ) -> dict[str, list[Figure]]:
     """The figures of the metrics, in the order of the groups."""
-    figures = {}
+    figures: dict[str, list[Figure]] = {}
     left_out = _LeftOut(tokenizer, found, units)
     for metric in metrics:
         if metric.adds_up:
@@ -175,8 +175,11 @@ def figures_of(
             sums = _bucket_sums(totals, TOKEN_TOTALS, text, tokenizer.vocab_size)
             figures[metric.name] = [figure_of_sums(metric, each) for each in sums]
         else:
-            groups = range(len(units.groups) + units.overall)
-            figures[metric.name] = [left_out.figure(metric, group) for group in groups]
+            figures[metric.name] = []
+    for group in range(len(units.groups) + units.overall):
+        for metric in metrics:
+            if not metric.adds_up:
+                figures[metric.name].append(left_out.figure(metric, group))
     return figures
 
 
@@ -202,6 +205,7 @@ class _LeftOut:
         self._totals = found.totals
         self._frequencies = found.arranged.frequencies(found.frequencies)
         self._single: dict[UnitKind, Array] = {}
+        self._at_hand: tuple[int, Array, Array] | None = None
 
     def figure(self, metric: Metric, group: int) -> Figure:
         """The figure of a metric for one group."""
@@ -219,8 +223,7 @@ class _LeftOut:
             for name, column in zip(names, values.T, strict=True):
                 add(name, column.sum(), column)
         if "frequencies" in metric.totals:
-            frequencies = self._frequencies[metric.units][group]
-            add("frequencies", frequencies.sum(axis=0), frequencies)
+            whole["frequencies"], without["frequencies"] = self._of_pieces(metric.units, group, occupied)
         if metric.totals & {"types", "single_types"}:
             types = units.word_types(metric.units, group)
             single = self._is_single(metric.units)[types.places]
@@ -233,6 +236,15 @@ class _LeftOut:
         if denominator and len(occupied) >= intervals.FEWEST_BUCKETS:
             interval = intervals.jackknife(numerator / denominator, metric.value(without))
         return Figure(numerator, denominator, interval)
+
+    def _of_pieces(self, kind: UnitKind, group: int, occupied: Array) -> tuple[Array, Array]:
+        """How often each piece is used in a group, and that without each block; kept for the next metric."""
+        if self._at_hand is None or self._at_hand[0] != group:
+            frequencies = self._frequencies[kind]
+            by_block = frequencies[group] if group < len(frequencies) else frequencies.sum(axis=0)
+            whole = by_block.sum(axis=0)
+            self._at_hand = group, whole, whole - by_block[occupied]
+        return self._at_hand[1:]
 
     def _is_single(self, kind: UnitKind) -> Array:
         """Which of the distinct words, each with its space, are one token."""

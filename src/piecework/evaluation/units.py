@@ -155,13 +155,13 @@ class Arrangement:
     def curves(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
         """The core's curves by table, each [groups][...]."""
         numbers = np.frombuffer(data, np.int64).reshape(len(self.blocks), self.groups, *shape)
-        return {kind: self._with_all(each) for kind, each in zip(self.blocks, numbers, strict=True)}
+        return {kind: self.with_all(each) for kind, each in zip(self.blocks, numbers, strict=True)}
 
     def frequencies(self, data: bytes) -> dict[UnitKind, Array]:
-        """The core's frequencies, [groups][blocks][pieces], if the text as it is is among the tables."""
+        """The core's frequencies, [groups][blocks][pieces], if the text as it is is among the tables; never of all."""
         if not self.frequency_groups:
             return {}
-        return {"eval": self._with_all(np.frombuffer(data, np.int64).reshape(self.groups, self.blocks["eval"], -1))}
+        return {"eval": np.frombuffer(data, np.int64).reshape(self.groups, self.blocks["eval"], -1)}
 
     def split(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
         """The core's whole numbers by table, each [groups][blocks][...]; none reaches 2**63, so signed ones do."""
@@ -169,11 +169,12 @@ class Arrangement:
         found, start = {}, 0
         for kind, blocks in self.blocks.items():
             stop = start + self.groups * blocks
-            found[kind] = self._with_all(numbers[start:stop].reshape(self.groups, blocks, *shape))
+            found[kind] = self.with_all(numbers[start:stop].reshape(self.groups, blocks, *shape))
             start = stop
         return found
 
-    def _with_all(self, numbers: Array) -> Array:
+    def with_all(self, numbers: Array) -> Array:
+        """Numbers by group, with the sum over all groups as one more if that is wanted."""
         return np.concatenate([numbers, numbers.sum(axis=0, keepdims=True)]) if self.overall else numbers
 
 
