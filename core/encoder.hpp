@@ -87,6 +87,7 @@ class Encoder {
   // Where a unit that starts at `at` ends: the next place that no piece reaches across, or a user-defined symbol.
   size_t unit_end(std::string_view text, size_t at) const;
   void put_traced(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const;
+  void put_special(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const;
   template <class Put>
   void put_ids(const Segment& segment, std::string_view unit, Put&& put) const;
   uint32_t* put_unit(const Unit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const;

@@ -172,7 +172,11 @@ class Worker {
         __builtin_prefetch(&result.frequencies[token.id * frequency_groups_ + first->group], 1);
       }
     }
-    find_words(text_, words_);
+    if (of.one_word) {
+      words_.assign(1, {static_cast<uint32_t>(text_.find_first_not_of(' ')), static_cast<uint32_t>(text_.size())});
+    } else {
+      find_words(text_, words_);
+    }
     const TokenTotals totals = as_it_is();
     if (smaller_) by_size();
     uint64_t in_group = 0;
@@ -438,6 +442,7 @@ void UnitSet::number_units() {
   text_.reserve(bytes);
   units_.reserve(order.size());
   std::vector<uint32_t> numbers(order.size());
+  std::vector<Range> words;
   for (const uint32_t index : order) {
     const Word word = table_.at(index);
     std::string_view text(text_.data() + text_.size(), word.bytes.size());
@@ -445,7 +450,10 @@ void UnitSet::number_units() {
     const bool followed = cut_lines_ && text.ends_with('\n') && (word.opens_line || text.front() == ' ');
     if (followed) text.remove_suffix(1);
     numbers[index] = static_cast<uint32_t>(units_.size());
-    units_.push_back({text, word.opens_line, followed});
+    find_words(text, words);
+    const size_t spaces = std::min(text.find_first_not_of(' '), text.size());
+    const bool one_word = words.size() == 1 && words[0].begin == spaces && words[0].end == text.size();
+    units_.push_back({text, word.opens_line, followed, one_word});
   }
   for (Row& row : rows_) row.unit = numbers[row.unit];
   table_ = {};

@@ -34,6 +34,7 @@ class UnitSet {
     std::string_view text;
     bool opens;
     bool followed;  // by a newline that was cut off, where the text has spaces or opens a document
+    bool one_word;  // after its spaces, if any
   };
   struct Row {
     uint32_t unit;

@@ -50,7 +50,7 @@ void MergeTrees::grow(const Model& model) {
     for (uint32_t i = piece ? ends[piece - 1] : 0; i < ends[piece]; ++i) {
       const auto [left, right] = pairs[i];
       const Node &l = nodes_[left], &r = nodes_[right];
-      if (l.time == kNever || r.time == kNever || !no_merge_across(left, right, false)) continue;
+      if (l.time == kNever || r.time == kNever || !no_merge_across<false>(left, right, false)) continue;
       Node& node = nodes_[piece];
       node.left = left;
       node.right = right;
@@ -71,26 +71,32 @@ void MergeTrees::grow(const Model& model) {
 // merged up to then has ranks below its `time`, so a larger c is not. These are the same in all but few trees; where
 // they are not and c lies between, merging itself must tell. Of equal ranks the left one is merged first.
 // `as_they_are`: a merge of the two symbols themselves counts as one across.
+template <bool kInOrder>
 bool MergeTrees::no_merge_across(SymbolId left, SymbolId right, bool as_they_are) const {
   const Node *x = &nodes_[left], *y = &nodes_[right];
   SymbolId last = left, first = right;
   uint32_t taken = as_they_are ? kNever : 0, not_taken = taken;
   for (;;) {
     if (const SymbolId piece = merger_.merged(last, first); piece != kNoSymbol && merger_.rank(piece) < not_taken) {
-      return merger_.rank(piece) >= taken && try_merging(left, right, as_they_are);
+      return !kInOrder && merger_.rank(piece) >= taken && try_merging(left, right, as_they_are);
     }
     if (x->time > y->time) {
       not_taken = x->time - 1;
-      taken = in_order_ ? not_taken : merger_.rank(last);
+      taken = kInOrder ? not_taken : merger_.rank(last);
       x = &nodes_[last = x->right];
     } else if (y->time > 0) {
       not_taken = y->time;
-      taken = in_order_ ? not_taken : merger_.rank(first) + 1;
+      taken = kInOrder ? not_taken : merger_.rank(first) + 1;
       y = &nodes_[first = y->left];
     } else {
       return true;
     }
   }
+}
+
+bool MergeTrees::stay_apart(SymbolId left, SymbolId right) const {
+  if (left == kNoSymbol || right == kNoSymbol) return true;
+  return in_order_ ? no_merge_across<true>(left, right, true) : no_merge_across<false>(left, right, true);
 }
 
 bool MergeTrees::try_merging(SymbolId left, SymbolId right, bool as_they_are) const {
@@ -120,7 +126,7 @@ void MergeTrees::index_suffixes() {
   struct Range {
     uint32_t begin, end, depth;
   };
-  std::vector<Range> ranges{{0, static_cast<uint32_t>(order.size()), 0}};
+  std::vector<Range> children, ranges{{0, static_cast<uint32_t>(order.size()), 0}};
   labels_.push_back(0);
   trie_.push_back({0, kNoSymbol});
   starts_.assign(1 << 16, 0);
@@ -133,18 +139,22 @@ void MergeTrees::index_suffixes() {
       shorter_[symbol] = trie_[node].longest;
       trie_[node].longest = symbol;
     }
+    children.clear();
     while (begin < end) {
-      const char label = reversed[order[begin]][depth];
       uint32_t stop = begin + 1;
-      while (stop < end && reversed[order[stop]][depth] == label) ++stop;
-      if (depth == 1) {
-        starts_[static_cast<size_t>(static_cast<unsigned char>(label) << 8 | labels_[node])] =
-            static_cast<uint32_t>(ranges.size());
-      }
-      ranges.push_back({begin, stop, depth + 1});
-      labels_.push_back(static_cast<unsigned char>(label));
-      trie_.push_back({0, trie_[node].longest});
+      while (stop < end && reversed[order[stop]][depth] == reversed[order[begin]][depth]) ++stop;
+      children.push_back({begin, stop, depth + 1});
       begin = stop;
+    }
+    // Where more symbols lie comes first, as it is looked for more often.
+    std::stable_sort(children.begin(), children.end(),
+                     [](const Range& a, const Range& b) { return a.end - a.begin > b.end - b.begin; });
+    for (const Range& child : children) {
+      const auto label = static_cast<unsigned char>(reversed[order[child.begin]][depth]);
+      if (depth == 1) starts_[static_cast<size_t>(label << 8 | labels_[node])] = static_cast<uint32_t>(ranges.size());
+      ranges.push_back(child);
+      labels_.push_back(label);
+      trie_.push_back({0, trie_[node].longest});
     }
   }
   trie_.push_back({static_cast<uint32_t>(ranges.size()), kNoSymbol});

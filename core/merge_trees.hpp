@@ -35,9 +35,7 @@ class MergeTrees {
 
   // Whether two symbols that stand side by side are the encoding of their text. kNoSymbol is a character that is in no
   // piece.
-  bool stay_apart(SymbolId left, SymbolId right) const {
-    return left == kNoSymbol || right == kNoSymbol || no_merge_across(left, right, true);
-  }
+  bool stay_apart(SymbolId left, SymbolId right) const;
 
   // Of the symbols that a text ends with, and that are longer than a character: the longest; and after that, the next.
   SymbolId longest_suffix(std::string_view text) const;
@@ -46,6 +44,7 @@ class MergeTrees {
  private:
   void grow(const Model& model);
   void index_suffixes();
+  template <bool kInOrder>
   bool no_merge_across(SymbolId left, SymbolId right, bool as_they_are) const;
   bool try_merging(SymbolId left, SymbolId right, bool as_they_are) const;
   std::string_view text(SymbolId symbol) const { return {text_.data() + begins_[symbol], nodes_[symbol].length}; }

@@ -22,6 +22,13 @@ class PrefixMatcher {
   bool empty() const { return strings_.empty(); }
   bool may_start(char byte) const { return starts_[static_cast<unsigned char>(byte)]; }
 
+  // Whether there may be a match anywhere in `text`.
+  bool may_be_in(std::string_view text) const {
+    bool found = false;
+    for (const char byte : text) found |= may_start(byte);
+    return found;
+  }
+
   // The length of the longest match at the front of `text`, or 0.
   size_t match(std::string_view text) const {
     if (text.empty() || !may_start(text[0])) return 0;

@@ -12,12 +12,21 @@ const MergeTrees& Encoder::trees() const {
   return *trees_;
 }
 
+inline void Encoder::put_traced(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const {
+  const auto [symbol, begin, length] = segment;
+  const uint32_t end = begin + length;
+  if (symbol < model_.size() && model_.types[symbol] == PieceType::normal) {
+    tokens.push_back({symbol, begin, end, unit[begin] == ' '});
+  } else {
+    put_special(segment, unit, tokens);
+  }
+}
+
 void Encoder::trace(std::string_view unit, PrefixEncoder& prefixes, std::vector<TracedToken>& tokens) const {
   tokens.clear();
   const auto put = [&](const Segment& segment) { put_traced(segment, unit, tokens); };
   uint32_t begin = 0;
-  for (uint32_t at = 0; at < unit.size(); ++at) {
-    if (!symbols_.may_start(unit[at])) continue;
+  for (uint32_t at = symbols_.may_be_in(unit) ? 0 : static_cast<uint32_t>(unit.size()); at < unit.size(); ++at) {
     const auto length = static_cast<uint32_t>(symbols_.match(unit.substr(at)));
     if (!length) continue;
     prefixes.encode(unit.substr(begin, at - begin), begin, put);
@@ -28,7 +37,7 @@ void Encoder::trace(std::string_view unit, PrefixEncoder& prefixes, std::vector<
   prefixes.encode(unit.substr(begin), begin, put);
 }
 
-void Encoder::put_traced(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const {
+void Encoder::put_special(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const {
   const auto [symbol, begin, length] = segment;
   const uint32_t end = begin + length;
   if (symbol < model_.size()) {
