@@ -1,0 +1,138 @@
+#include "unit_set.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "sort_by_text.hpp"
+#include "utf8.hpp"
+#include "whitespace_words.hpp"
+
+namespace piecework {
+namespace {
+
+// Cuts a unit before and after newlines. What is left of its start keeps one newline if a newline came after it and it
+// has spaces or opens a document: the token before a newline counts as continued.
+template <class Put>
+void cut_at_newlines(std::string_view text, bool opens, Put&& put) {
+  size_t at = 0;
+  if (opens || text.starts_with(' ')) {
+    at = std::min(text.find('\n'), text.size());
+    put(text.substr(0, at + (at < text.size())), opens);
+  }
+  while (at < text.size()) {
+    const size_t end = text[at] == '\n' ? text.find_first_not_of('\n', at) : text.find('\n', at);
+    put(text.substr(at, end - at), false);
+    at = std::min(end, text.size());
+  }
+}
+
+}  // namespace
+
+void UnitSet::add(uint32_t group, const Columns& columns) {
+  if (group >= groups_) throw std::out_of_range("no such group");
+  if (!units_.empty()) throw std::logic_error("units are added before they are arranged");
+  std::vector<std::string_view> texts;
+  std::vector<uint8_t> opens;
+  const size_t before = rows_.size();
+  for (size_t i = 0; i < columns.units.size(); ++i) {
+    if (columns.buckets[i] >= kBuckets) throw std::out_of_range("no such bucket");
+    const auto put = [&](std::string_view text, bool opening) {
+      texts.push_back(text);
+      opens.push_back(opening);
+      rows_.push_back({0, static_cast<uint16_t>(group), columns.buckets[i], columns.counts[i]});
+    };
+    if (cut_lines_) {
+      cut_at_newlines(columns.units[i], columns.opens[i], put);
+    } else {
+      put(columns.units[i], columns.opens[i]);
+    }
+  }
+  std::vector<uint32_t> indices(texts.size());
+  table_.find_indices(texts, opens.data(), indices.data());
+  for (size_t i = 0; i < indices.size(); ++i) rows_[before + i].unit = indices[i];
+}
+
+void UnitSet::arrange() {
+  std::call_once(arranged_, [this] {
+    number_units();
+    sort_rows();
+  });
+}
+
+// Each tokenizer goes through all units, so they lie side by side in memory in the order of their bytes.
+void UnitSet::number_units() {
+  std::vector<uint32_t> order(table_.size());
+  std::iota(order.begin(), order.end(), 0);
+  sort_by_text(order, [&](uint32_t i) { return table_.at(i).bytes; });
+  size_t bytes = 0;
+  for (const uint32_t index : order) bytes += table_.at(index).bytes.size();
+  text_.reserve(bytes);
+  units_.reserve(order.size());
+  std::vector<uint32_t> numbers(order.size());
+  std::vector<Range> words;
+  for (const uint32_t index : order) {
+    const Word word = table_.at(index);
+    std::string_view text(text_.data() + text_.size(), word.bytes.size());
+    text_ += word.bytes;
+    const bool followed = cut_lines_ && text.ends_with('\n') && (word.opens_line || text.front() == ' ');
+    if (followed) text.remove_suffix(1);
+    numbers[index] = static_cast<uint32_t>(units_.size());
+    find_words(text, words);
+    const size_t spaces = std::min(text.find_first_not_of(' '), text.size());
+    const bool one_word = words.size() == 1 && words[0].begin == spaces && words[0].end == text.size();
+    units_.push_back({text, word.opens_line, followed, one_word});
+  }
+  for (Row& row : rows_) row.unit = numbers[row.unit];
+  table_ = {};
+}
+
+void UnitSet::sort_rows() {
+  // By counting, as rows are many and units are numbered.
+  std::vector<size_t> places(units_.size() + 1);
+  for (const Row& row : rows_) ++places[row.unit + 1];
+  std::partial_sum(places.begin(), places.end(), places.begin());
+  std::vector<Row> sorted(rows_.size());
+  for (const Row& row : rows_) sorted[places[row.unit]++] = row;
+  const auto key = [](const Row& row) { return row.group * kBuckets + row.bucket; };
+  // Now places[u] is where unit u ends. Rows of the same unit, group and bucket become one.
+  size_t kept = 0, first = 0;
+  for (size_t unit = 0; unit < units_.size(); ++unit) {
+    const size_t last = places[unit];
+    std::sort(&sorted[first], sorted.data() + last, [&](const Row& a, const Row& b) { return key(a) < key(b); });
+    for (size_t i = first; i < last; ++i) {
+      if (i > first && key(sorted[i]) == key(sorted[kept - 1])) {
+        sorted[kept - 1].count = add_counts(sorted[kept - 1].count, sorted[i].count);
+      } else {
+        sorted[kept++] = sorted[i];
+      }
+    }
+    first = last;
+  }
+  sorted.resize(kept);
+  rows_ = std::move(sorted);
+}
+
+std::vector<UnitSet::TextTotals> UnitSet::text_totals() {
+  arrange();
+  std::vector<TextTotals> totals(static_cast<size_t>(groups_) * kBuckets);
+  std::vector<Range> words;
+  uint32_t known = UINT32_MAX;  // no unit
+  TextTotals of_unit;
+  for (const Row& row : rows_) {
+    if (row.unit != known) {
+      known = row.unit;
+      const std::string_view text = unit(row.unit).text;
+      find_words(text, words);
+      of_unit = {words.size(), 0, text.size()};
+      for (const char c : text) of_unit.characters += !is_continuation(static_cast<unsigned char>(c));
+    }
+    TextTotals& sum = totals[static_cast<size_t>(row.group) * kBuckets + row.bucket];
+    sum.words += of_unit.words * row.count;
+    sum.characters += of_unit.characters * row.count;
+    sum.bytes += of_unit.bytes * row.count;
+  }
+  return totals;
+}
+
+}  // namespace piecework

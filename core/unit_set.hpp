@@ -1,0 +1,72 @@
+// The text to evaluate on: distinct units, and where each occurs how often.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "word_table.hpp"
+
+namespace piecework {
+
+// Distinct units in the order of their bytes, and how often each occurs in which group (a language, say) and bucket.
+class UnitSet {
+ public:
+  static constexpr uint32_t kBuckets = 32;
+
+  // `cut_lines`: units are cut before and after newlines, so that fewer are distinct. It takes an encoder for which
+  // newlines stand alone.
+  UnitSet(uint32_t groups, bool cut_lines) : groups_(groups), cut_lines_(cut_lines) {}
+
+  // Rows of one group. `opens`: the unit opens a document, so that it may get a dummy prefix.
+  struct Columns {
+    const std::vector<std::string_view>& units;
+    const uint8_t *buckets, *opens;
+    const uint64_t* counts;
+  };
+  void add(uint32_t group, const Columns& columns);
+
+  struct Unit {
+    std::string_view text;
+    bool opens;
+    bool followed;  // by a newline that was cut off, where the text has spaces or opens a document
+    bool one_word;  // after its spaces, if any
+  };
+  struct Row {
+    uint32_t unit;
+    uint16_t group;
+    uint8_t bucket;
+    uint64_t count;
+  };
+  struct TextTotals {  // of a group and bucket
+    uint64_t words = 0, characters = 0, bytes = 0;
+  };
+
+  uint32_t groups() const { return groups_; }
+  bool cuts_lines() const { return cut_lines_; }
+  // From here on all are added; several threads may ask.
+  void arrange();
+  const Unit& unit(size_t number) const { return units_[number]; }
+  const std::vector<Row>& rows() const { return rows_; }  // in the order of their units
+  size_t size() {
+    arrange();
+    return units_.size();
+  }
+  std::vector<TextTotals> text_totals();
+
+ private:
+  void number_units();
+  void sort_rows();
+
+  uint32_t groups_;
+  bool cut_lines_;
+  WordTable table_;  // until units are arranged. The flag is `opens`; its counts mean nothing
+  std::vector<Row> rows_;
+  std::once_flag arranged_;
+  std::string text_;  // of all units, one after the other
+  std::vector<Unit> units_;
+};
+
+}  // namespace piecework
