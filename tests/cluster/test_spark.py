@@ -84,6 +84,10 @@ class Saboteur(threading.Thread):
         self._times = times
         self.start()
 
+    def stop(self) -> None:
+        self._times = 0
+        self.join()
+
     def run(self) -> None:
         deadline = time.monotonic() + 120
         while len(self.acted) < self._times and time.monotonic() < deadline:
@@ -158,10 +162,15 @@ def test_a_task_that_fails_twice(
     study: Study, expected: dict[str, bytes], cluster: Cluster, spark_cluster: SparkCluster, tmp_path: Path
 ) -> None:
     """The Python process of a task is killed as the system kills what takes too much memory."""
-    saboteur = Saboteur(spark_cluster, LARGEST, kill, times=2)
-    _, told = on_cluster(study, tmp_path, cluster)
+    # On a busy machine a task may be done before it is seen; then all is counted again.
+    for attempt in range(5):
+        saboteur = Saboteur(spark_cluster, LARGEST, kill, times=2)
+        _, told = on_cluster(study, tmp_path / str(attempt), cluster)
+        saboteur.stop()
+        assert results(tmp_path / str(attempt)) == expected
+        if len(saboteur.acted) == 2:
+            break
     assert len(saboteur.acted) == 2
-    assert results(tmp_path) == expected
     assert any("failed so far; Spark tries each again" in message for message in told)
 
 
