@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hash.hpp"
+#include "text_table.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -36,38 +37,6 @@ int64_t score_key(float score) {
   return bits < 0 ? -static_cast<int64_t>(bits & 0x7FFFFFFF) - 1 : bits;
 }
 
-// Which piece has a text: open addressing, as nothing else here takes as long.
-class TextTable {
- public:
-  explicit TextTable(const std::vector<std::string>& texts)
-      : texts_(texts), slots_(std::bit_ceil(texts.size() * 2 + 1)), mask_(slots_.size() - 1) {
-    for (uint32_t id = 0; id < texts.size(); ++id) {
-      if (texts[id].empty() || find(texts[id]) != kNoSymbol) continue;
-      const uint64_t hash = hash_bytes(texts[id]);
-      uint64_t at = hash & mask_;
-      while (slots_[at].id != kNoSymbol) at = (at + 1) & mask_;
-      slots_[at] = {static_cast<uint32_t>(hash >> 32), id};
-    }
-  }
-
-  SymbolId find(std::string_view text) const { return find(text, hash_bytes(text)); }
-  SymbolId find(std::string_view text, uint64_t hash) const {
-    for (uint64_t at = hash & mask_; slots_[at].id != kNoSymbol; at = (at + 1) & mask_) {
-      if (slots_[at].tag == hash >> 32 && texts_[slots_[at].id] == text) return slots_[at].id;
-    }
-    return kNoSymbol;
-  }
-  void fetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
-
- private:
-  struct Slot {
-    uint32_t tag = 0;
-    SymbolId id = kNoSymbol;
-  };
-  const std::vector<std::string>& texts_;
-  std::vector<Slot> slots_;
-  uint64_t mask_;
-};
 }  // namespace
 
 Merger::Merger(const Model& model)
@@ -120,7 +89,7 @@ void Merger::choose_letters(const std::vector<std::string>& texts) {
 // SentencePiece looks up the concatenation of two neighbours as a string. The same, with numbers: a rule for each way
 // to cut a piece into two symbols.
 void Merger::make_rules(const Model& model, const std::vector<std::string>& texts) {
-  TextTable by_text(texts);
+  const TextTable by_text(texts, [&](uint32_t id) { return !texts[id].empty(); });
   std::vector<std::pair<int64_t, uint32_t>> by_score;
   for (uint32_t id = 0; id < texts.size(); ++id) {
     if (!texts[id].empty()) by_score.emplace_back(-score_key(model.scores[id]), id);

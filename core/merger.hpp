@@ -100,8 +100,8 @@ class Merger {
   };
   std::vector<uint8_t> letters_;  // by code point, up to kNear
   std::vector<FirstMerge> first_merges_;
-  // A rule is two symbols and what they are merged to, in one number. Open addressing, as full as can be: reaching into
-  // this table is most of the work of merging, and it takes several times as long where the table is large.
+  // A rule is two symbols and what they are merged to, in one number. Open addressing, and small, as merging reaches
+  // into it all the time.
   static constexpr unsigned kSymbolBits = 21;
   static constexpr uint64_t kNoRule = UINT64_MAX;
   static SymbolId symbol_at(uint64_t rule, unsigned place) {

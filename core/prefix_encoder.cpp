@@ -1,30 +1,9 @@
 #include "prefix_encoder.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-
+#include "bytes.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
-
-namespace {
-
-// How many bytes two texts have in common at their starts.
-size_t shared_bytes(std::string_view a, std::string_view b) {
-  const size_t most = std::min(a.size(), b.size());
-  size_t at = 0;
-  for (; at + sizeof(uint64_t) <= most; at += sizeof(uint64_t)) {
-    uint64_t x, y;
-    std::memcpy(&x, a.data() + at, sizeof x);
-    std::memcpy(&y, b.data() + at, sizeof y);
-    if (x != y) return at + static_cast<size_t>(std::countr_zero(x ^ y)) / 8;
-  }
-  while (at < most && a[at] == b[at]) ++at;
-  return at;
-}
-
-}  // namespace
 
 void PrefixEncoder::find_tokens(std::string_view text) {
   const auto end = static_cast<uint32_t>(text.size());

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "bytes.hpp"
 #include "sort_by_text.hpp"
 #include "word_table.hpp"
 
@@ -29,21 +30,14 @@ RunWriter::RunWriter(const std::string& path) : file_(open_file(path, "wb")) {}
 
 void RunWriter::add(std::string_view head, std::string_view tail, uint64_t count) {
   next_.assign(head).append(tail);
-  const size_t shortest = std::min(key_.size(), next_.size());
-  size_t shared = 0;
-  while (shared < shortest && key_[shared] == next_[shared]) ++shared;
-  put_number(shared);
-  put_number(next_.size() - shared);
+  const size_t shared = shared_bytes(key_, next_);
+  append_number(buffer_, shared);
+  append_number(buffer_, next_.size() - shared);
   buffer_.append(next_, shared);
-  put_number(count);
+  append_number(buffer_, count);
   key_.swap(next_);
   ++rows_;
   if (buffer_.size() >= kBufferBytes) flush();
-}
-
-void RunWriter::put_number(uint64_t number) {
-  for (; number >= 0x80; number >>= 7) buffer_ += static_cast<char>(number | 0x80);
-  buffer_ += static_cast<char>(number);
 }
 
 void RunWriter::flush() {

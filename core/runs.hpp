@@ -22,7 +22,7 @@ struct CloseFile {
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
 // A row is how many bytes its key shares with the one before, how many follow, these bytes, and the count; numbers
-// have seven bits a byte, the lowest first, and the top bit of all but the last is set.
+// are as append_number writes them.
 class RunWriter {
  public:
   explicit RunWriter(const std::string& path);
@@ -33,7 +33,6 @@ class RunWriter {
   size_t rows() const { return rows_; }
 
  private:
-  void put_number(uint64_t number);
   void flush();
 
   File file_;

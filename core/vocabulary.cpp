@@ -1,14 +1,14 @@
 #include "vocabulary.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <iterator>
 #include <limits>
 
-#include "hash.hpp"
+#include "bytes.hpp"
+#include "text_table.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -101,42 +101,6 @@ void add_piece(MessageReader message, Vocabulary& vocabulary) {
   vocabulary.types.push_back(type);
 }
 
-// The ids of normal pieces by text. Most texts that are asked for are no piece, which the tags tell from memory that is
-// near: with std::unordered_map the merges took half as long again or more.
-class PieceIds {
- public:
-  static constexpr uint32_t kNone = UINT32_MAX;
-
-  explicit PieceIds(const Vocabulary& vocabulary)
-      : texts_(vocabulary.texts), slots_(std::bit_ceil(vocabulary.size() * 2 + 1)) {
-    for (uint32_t id = 0; id < vocabulary.size(); ++id) {
-      if (vocabulary.types[id] != PieceType::normal) continue;
-      const uint64_t hash = hash_bytes(texts_[id]);
-      slots_[place_of(texts_[id], hash)] = {tag_of(hash), id};
-    }
-  }
-
-  uint32_t find(std::string_view text) const { return slots_[place_of(text, hash_bytes(text))].id; }
-
- private:
-  struct Slot {
-    uint32_t tag = 0;
-    uint32_t id = kNone;
-  };
-  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
-
-  // Where the text is, or would be.
-  size_t place_of(std::string_view text, uint64_t hash) const {
-    for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
-      const Slot& slot = slots_[at];
-      if (slot.id == kNone || (slot.tag == tag_of(hash) && texts_[slot.id] == text)) return at;
-    }
-  }
-
-  const std::vector<std::string>& texts_;
-  std::vector<Slot> slots_;
-};
-
 bool is_run(std::string_view text) {
   while (text.starts_with(kSpaceMarkUtf8)) text.remove_prefix(kSpaceMarkUtf8.size());
   return text.empty();
@@ -162,11 +126,6 @@ void put_json(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void put_number(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
 }  // namespace
 
 Vocabulary read_pieces(std::string_view file) {
@@ -186,17 +145,17 @@ std::string write_pieces(const Vocabulary& vocabulary) {
   std::string out, piece;
   for (size_t id = 0; id < vocabulary.size(); ++id) {
     piece.clear();
-    put_number(piece, kText);
-    put_number(piece, vocabulary.texts[id].size());
+    append_number(piece, kText);
+    append_number(piece, vocabulary.texts[id].size());
     piece += vocabulary.texts[id];
-    put_number(piece, kScore);
+    append_number(piece, kScore);
     piece.append(reinterpret_cast<const char*>(&vocabulary.scores[id]), sizeof(float));
     if (vocabulary.types[id] != PieceType::normal) {
-      put_number(piece, kType);
-      put_number(piece, static_cast<uint64_t>(vocabulary.types[id]));
+      append_number(piece, kType);
+      append_number(piece, static_cast<uint64_t>(vocabulary.types[id]));
     }
-    put_number(out, kPieces);
-    put_number(out, piece.size());
+    append_number(out, kPieces);
+    append_number(out, piece.size());
     out += piece;
   }
   return out;
@@ -214,7 +173,7 @@ std::string vocab_text(const Vocabulary& vocabulary) {
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> merges_of(const Vocabulary& vocabulary) {
-  const PieceIds ids(vocabulary);
+  const TextTable ids(vocabulary.texts, [&](uint32_t id) { return vocabulary.types[id] == PieceType::normal; });
   struct Split {
     float score;
     uint32_t left_characters, left, right;
@@ -232,9 +191,9 @@ std::vector<std::pair<uint32_t, uint32_t>> merges_of(const Vocabulary& vocabular
     for (size_t characters = cuts.size(); characters > 0; --characters) {
       const size_t cut = cuts[characters - 1];
       const uint32_t left = ids.find(text.substr(0, cut));
-      if (left == PieceIds::kNone) continue;
+      if (left == TextTable::kNowhere) continue;
       const uint32_t right = ids.find(text.substr(cut));
-      if (right != PieceIds::kNone) splits.push_back({score, static_cast<uint32_t>(characters), left, right});
+      if (right != TextTable::kNowhere) splits.push_back({score, static_cast<uint32_t>(characters), left, right});
     }
   }
   std::stable_sort(splits.begin(), splits.end(), [](const Split& a, const Split& b) {

@@ -20,8 +20,8 @@ struct Vocabulary {
   size_t size() const { return texts.size(); }
 };
 
-// The pieces in the bytes of a `.model` file. Python's protobuf reads a file as quickly, but takes five times as long
-// to hand out the pieces, as each is an object.
+// The pieces in the bytes of a `.model` file. Python's protobuf would hand them out as
+// objects, one by one.
 Vocabulary read_pieces(std::string_view file);
 
 // The pieces as SentencePiece writes them into a `.model` file, before all else that is in there.

@@ -77,7 +77,7 @@ class WordTable {
   }
 
   // Calls `visit` with each index in turn. Entries in an order other than their own lie anywhere in memory, so they are
-  // asked for ahead of time: measured on 400,000 words, with their sorting, 0.08 s where it was 0.12 s.
+  // asked for ahead of time.
   template <class Visit>
   void visit_each(const std::vector<uint32_t>& order, Visit&& visit) const {
     constexpr size_t kAhead = 16;

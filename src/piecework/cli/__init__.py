@@ -107,7 +107,7 @@ def main() -> NoReturn:
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     # Looking for plugins takes pydantic longer than all else that it does here; we use none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # A vocabulary is many small objects that stay. Going through them again and again took 2.5 s of a study; so 0.4.
+    # A vocabulary is many small objects that stay: no need to go through them again and again.
     gc.set_threshold(100_000, 20, 20)
     group(prog_name="piecework")
     sys.exit(0)

@@ -32,6 +32,7 @@ __all__ = [
     "column_types",
     "merge_tables",
     "row_groups",
+    "with_names",
     "write_options",
     "write_subsets",
     "write_table",
@@ -98,15 +99,11 @@ def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict
 
 def _merged(job: MergeJob, table: str, report: Callable[[int], None]) -> Iterator[pa.Table]:
     """The rows of all subsets, in order, in tables of no particular size."""
-    import pyarrow as pa
-
-    types = column_types(table)
     for subset in job.subsets:
         runs = subset.files.get(table, ())
         merger = _core.RunMerger(_few_runs(runs, job.temporary))
         while len(rows := _next_rows(merger, table)):
-            names = [pa.repeat(pa.scalar(name, pa.string()), len(rows)) for name in (subset.language, subset.category)]
-            yield pa.Table.from_arrays([*names, *rows.columns], schema=types)
+            yield with_names(table, rows, subset.language, subset.category)
         shutil.rmtree(job.temporary, ignore_errors=True)
         report(len(runs))
 
@@ -194,6 +191,14 @@ def column_types(table: str) -> pa.Schema:
     keys = [pa.field(name, types[name], nullable=False) for name in KEYS[table]]
     names = [pa.field(name, pa.string(), nullable=False) for name in ("language", "category")]
     return pa.schema([*names, *keys, pa.field("count", pa.uint64(), nullable=False)])
+
+
+def with_names(table: str, rows: pa.Table | pa.RecordBatch, language: str, category: str) -> pa.Table:
+    """Rows of one language and category, with columns for these before the others."""
+    import pyarrow as pa
+
+    names = [pa.repeat(pa.scalar(name, pa.string()), len(rows)) for name in (language, category)]
+    return pa.Table.from_arrays([*names, *rows.columns], schema=column_types(table))
 
 
 def write_options(table: str) -> dict[str, Any]:

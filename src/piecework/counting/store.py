@@ -29,7 +29,6 @@ __all__ = [
     "read_description",
     "stretches",
     "table_file",
-    "with_names",
 ]
 
 FORMAT = 1
@@ -191,14 +190,13 @@ class Counts:
         """The units of these languages and categories, or of all, in rows; `plain` is without ASCII punctuation."""
         import pyarrow as pa
 
-        from piecework.counting.merge import column_types
+        from piecework.counting.merge import column_types, with_names
 
-        schema = column_types("eval_plain" if plain else "eval")
-        batches = (
-            with_names(batch, subset).cast(schema)
-            for subset, batch in self.evaluation_batches(language, category, plain=plain)
+        table = "eval_plain" if plain else "eval"
+        batches = self.evaluation_batches(language, category, plain=plain)
+        return pa.concat_tables(
+            [column_types(table).empty_table(), *(with_names(table, rows, *subset) for subset, rows in batches)]
         )
-        return pa.Table.from_batches(list(batches), schema)
 
     def evaluation_batches(
         self,
@@ -241,7 +239,7 @@ class Counts:
         wanted = set(subsets)
         names = ["language", "category"]
         try:
-            # Names as numbers, or reading them would take as long as all the rest.
+            # Names as numbers: as text, each row would have its own.
             with pq.ParquetFile(arrow_source(path), read_dictionary=names) as file:
                 for number in range(file.num_row_groups):
                     first, last = _ends(file.metadata.row_group(number))
@@ -256,14 +254,6 @@ class Counts:
                                     yield subset, part.select(columns)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: cannot read: {error}; run piecework count again, with --force") from error
-
-
-def with_names(batch: pa.RecordBatch, subset: tuple[str, str]) -> pa.RecordBatch:
-    """The rows of one language and category, with columns for these before the others."""
-    import pyarrow as pa
-
-    names = [pa.repeat(pa.scalar(name, pa.string()), len(batch)) for name in subset]
-    return pa.RecordBatch.from_arrays([*names, *batch.columns], ["language", "category", *batch.schema.names])
 
 
 def _ends(group: Any) -> tuple[tuple[str, str], tuple[str, str]]:

@@ -236,25 +236,20 @@ def evaluate(
         plans[name] = Sizes.of(tokenizer, [*wanted[name], *smaller], name=name) if asked else None
     units = _units(counts, chosen, languages, by, overall=overall)
 
-    evaluation = Evaluation(named, chosen, units, by)
-    found: dict[str, Pass] = {}
-
-    def run(name: str) -> Pass:
-        if name in larger:
-            base = larger[name]
-            if base not in found:
-                found[base] = run(base)
-            return passes[base].smaller(found[base], named[name])
-        return found.pop(name, None) or passes[name].run(units, in_blocks=not all(each.adds_up for each in chosen))
-
+    in_blocks = not all(metric.adds_up for metric in chosen)
     passes = {
         name: Passes(tokenizer, name=name, sizes=plans[name], threads=threads) for name, tokenizer in named.items()
     }
-    for number, name in enumerate(named, 1):
-        each = run(name)
-        if name in larger.values():
-            found[name] = each
-        evaluation._add(name, each, units, plans[name], set(wanted[name]))
+    evaluation = Evaluation(named, chosen, units, by)
+    kept: dict[str, Pass] = {}  # of those that tell smaller sizes
+    for number, (name, tokenizer) in enumerate(named.items(), 1):
+        base = larger.get(name, name)
+        found = kept.get(base) or passes[base].run(units, in_blocks=in_blocks)
+        if base in larger.values():
+            kept[base] = found
+        if base != name:
+            found = passes[base].smaller(found, tokenizer)
+        evaluation._add(name, found, units, plans[name], set(wanted[name]))
         if progress is not None:
             progress(number, len(named))
     return evaluation

@@ -13,7 +13,8 @@ import numpy as np
 
 from piecework import _core
 from piecework.corpus.sampling import BUCKETS, Sampler
-from piecework.counting.store import stretches, with_names
+from piecework.counting.merge import column_types, with_names
+from piecework.counting.store import stretches
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, UnitKind
@@ -64,8 +65,9 @@ class UnitCounts:
         import pyarrow as pa
 
         batches = self.evaluation_batches(language, category, plain=plain)
-        named = [with_names(batch, subset) for subset, batch in batches]
-        return pa.Table.from_batches(named or [with_names(_no_rows(), ("", ""))])
+        return pa.concat_tables(
+            [column_types("eval").empty_table(), *(with_names("eval", rows, *subset) for subset, rows in batches)]
+        )
 
     def evaluation_batches(
         self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
@@ -113,10 +115,6 @@ def count_units(
             if kind in tables:
                 tables[kind][language] = table
     return UnitCounts(tables)
-
-
-def _no_rows() -> pa.RecordBatch:
-    return DocumentCounter().take()["eval"].to_batches()[0]
 
 
 @dataclass(frozen=True, slots=True)
