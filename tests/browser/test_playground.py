@@ -64,6 +64,12 @@ def opened(visit: Visitor, address: str, **options: object) -> tuple[Visit, Page
     return made, made.page
 
 
+def reload(page: Page) -> None:
+    page.wait_for_timeout(400)  # the address is written a quarter of a second after the last change
+    page.reload()
+    page.wait_for_selector("body[data-shown]")
+
+
 def put(page: Page, text: str) -> None:
     with answered(page):
         page.fill("#text", text)
@@ -216,7 +222,7 @@ def test_text_is_shown_and_never_run(visit: Visitor, address: str) -> None:
     picture = copied(page, "SVG")
     assert "&lt;" in picture
     assert "<img" not in picture
-    page.reload()
+    reload(page)
     assert page.input_value("#text") == nasty
 
 
@@ -360,10 +366,8 @@ def test_the_state_survives_a_reload(visit: Visitor, address: str) -> None:
     page.check("#whitespace")
     page.uncheck("#differences")
     page.select_option("#words-order", "cost")
-    page.wait_for_timeout(400)
     before = [lane(page, i).locator(".tokens").inner_text() for i in range(3)]
-    page.reload()
-    page.wait_for_selector("body[data-shown]")
+    reload(page)
     assert page.input_value("#text") == text
     assert [lane(page, i).get_by_label("Tokenizer").input_value() for i in range(3)] == ["code", "prose", "code"]
     assert lane(page, 1).get_by_label("Vocabulary size, exactly").input_value() == "500"
