@@ -10,11 +10,12 @@ CORE_FILES := $(wildcard core/*.cpp core/*.hpp core/tests/*.cpp core/tests/*.hpp
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
+# What others publish as sources (pyspark) is built without isolation too, so setuptools must be able to make wheels.
 $(VENV)/.tools:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -U pip
-	$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja
+	$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja "setuptools>=70.1"
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.tools $(SOURCES)

@@ -50,10 +50,9 @@ TrainingForm training_form(const Word& word, bool add_dummy_prefix, const Prefix
   return {false, buffer};
 }
 
-Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint)
-    : indices_(kCodePoints, kNone), sides_(kCodePoints) {
+Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint) {
   const PrefixMatcher meta(options.meta_pieces);
-  std::vector<uint64_t> counts(kCodePoints, 0);
+  std::vector<uint64_t> counts(kSpaceMark + 1, 0);  // as far as there are characters
   uint64_t all = 0;
   std::string buffer;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -66,18 +65,24 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
       const Decoded c = decode_utf8(p, last);
       p += c.length;
       if (c.code == 0) continue;
+      if (c.code >= counts.size()) counts.resize(std::min<size_t>(c.code * size_t{2}, kCodePoints));
       counts[c.code] += word.count;  // cannot overflow where the sum of all does not
       ++length;
     }
     all = add_counts(all, multiply_counts(length, word.count));
   }
 
-  std::vector<bool> wanted(kCodePoints, false);
+  for (const char32_t code : options.required_characters) {
+    if (code < kCodePoints && code >= counts.size()) counts.resize(code + 1);
+  }
+  std::vector<bool> wanted(counts.size(), false);
   for (const char32_t code : options.required_characters) {
     if (code != 0 && code < kCodePoints) wanted[code] = true;
   }
+  indices_.assign(counts.size(), kNone);
+  sides_.resize(counts.size());
   std::vector<Character> found;
-  for (char32_t code = 1; code < kCodePoints; ++code) {
+  for (char32_t code = 1; code < counts.size(); ++code) {
     if (counts[code] || wanted[code]) found.push_back({code, counts[code]});
   }
   std::sort(found.begin(), found.end(), [&](const Character& a, const Character& b) {

@@ -46,6 +46,7 @@ class Alphabet {
 
   const std::vector<Character>& characters() const { return characters_; }
   static constexpr uint32_t kNone = UINT32_MAX;
+  // Only of characters that the words have, or that are required, and of ▁: the tables end where these do.
   uint32_t index_of(char32_t code) const { return indices_[code]; }
   ScriptSpan script_span(uint32_t index) const { return scripts_[index]; }
 

@@ -117,6 +117,11 @@ struct TextColumns {
   std::string data;
   std::vector<uint64_t> counts;
 
+  void reserve(size_t rows, size_t text_bytes) {
+    offsets.reserve(rows + 1);
+    data.reserve(text_bytes);
+    counts.reserve(rows);
+  }
   // What was added to `data` since the last row is the text of this one.
   void end_row(uint64_t count) {
     offsets.push_back(static_cast<int64_t>(data.size()));
@@ -128,13 +133,14 @@ struct TextColumns {
   }
 };
 
-// Units, with their buckets and flags, a byte each, before the text.
+// Units, with their buckets, a byte each, and flags, a bit each, before the text.
 struct UnitColumns : TextColumns {
   std::string buckets, opens;
 
   void add(const Unit& unit) {
+    if (buckets.size() % 8 == 0) opens += '\0';
+    opens.back() = static_cast<char>(opens.back() | unit.opens_document << buckets.size() % 8);
     buckets += static_cast<char>(unit.bucket);
-    opens += static_cast<char>(unit.opens_document);
     data += unit.bytes;
     end_row(unit.count);
   }
@@ -185,6 +191,7 @@ auto next_words(RunMerger& merger, size_t rows, size_t text_bytes) {
   TextColumns columns;
   {
     nb::gil_scoped_release unlocked;
+    columns.reserve(rows, text_bytes);
     while (columns.counts.size() < rows && columns.data.size() < text_bytes && merger.next()) {
       columns.data += merger.key();
       columns.end_row(merger.count());
@@ -197,6 +204,7 @@ auto next_units(RunMerger& merger, size_t rows, size_t text_bytes) {
   UnitColumns columns;
   {
     nb::gil_scoped_release unlocked;
+    columns.reserve(rows, text_bytes);
     while (columns.counts.size() < rows && columns.data.size() < text_bytes && merger.next()) {
       columns.add(DocumentCounter::unit_of_key(merger.key(), merger.count()));
     }
@@ -204,13 +212,13 @@ auto next_units(RunMerger& merger, size_t rows, size_t text_bytes) {
   return columns.buffers();
 }
 
-void add_word(WordTable& table, std::string_view text, uint64_t count) {
+void queue_word(WordTable& table, std::string_view text, uint64_t count) {
   const bool marked = text.starts_with(kSpaceMarkUtf8);
   if (marked) text.remove_prefix(kSpaceMarkUtf8.size());
   if (text.find(' ') != text.npos || text.find('\n') != text.npos || text.find(kSpaceMarkUtf8) != text.npos) {
     throw nb::value_error("a word has no space, no newline, and a ▁ only at its start");
   }
-  table.add(text, !marked, count);
+  table.queue(text, !marked, count, text.data() + text.size());
 }
 
 // An Arrow array of whatever library, and what keeps it alive.
@@ -233,7 +241,8 @@ void add_columns(WordTable& table, nb::handle words, nb::handle counts) {
     throw nb::value_error("words and counts must be a string and a uint64 column of the same length");
   }
   const auto* values = static_cast<const uint64_t*>(count_input.array->buffers[1]) + count_input.array->offset;
-  for (size_t i = 0; i < texts.size(); ++i) add_word(table, texts[i], values[i]);
+  for (size_t i = 0; i < texts.size(); ++i) queue_word(table, texts[i], values[i]);
+  table.flush();
 }
 
 // Calls `callback(done, wanted)` at most every 50 ms, and lets Ctrl-C through.
@@ -322,13 +331,18 @@ nb::bytes column_bytes(const std::vector<T>& values) {
   return raw_bytes(values.data(), values.size() * sizeof(T));
 }
 
+template <class T>
+std::span<const T> column_of(const nb::bytes& bytes) {
+  return {static_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
 nb::dict evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> merges, std::vector<uint32_t> sizes,
-                  std::vector<uint32_t> curve_groups, uint32_t frequency_groups, unsigned threads) {
+                  std::vector<uint32_t> blocks, uint32_t frequency_groups, unsigned threads) {
   Evaluation result;
   {
     nb::gil_scoped_release unlocked;
     result = evaluate_units(encoder, units,
-                            {std::move(merges), std::move(sizes), std::move(curve_groups), frequency_groups, threads});
+                            {std::move(merges), std::move(sizes), std::move(blocks), frequency_groups, threads});
   }
   nb::dict out;
   out["totals"] = column_bytes(result.totals);
@@ -336,21 +350,22 @@ nb::dict evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> 
   out["sizes"] = column_bytes(result.sizes);
   out["curve"] = column_bytes(result.curve);
   out["detached"] = column_bytes(result.detached);
+  out["types"] = column_bytes(result.types);
+  out["single_types"] = column_bytes(result.single_types);
   return out;
 }
 
 nb::bytes frequencies_of_smaller(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
-                                 const nb::bytes& frequencies, const nb::bytes& detached) {
+                                 const std::vector<uint32_t>& ids, const nb::bytes& frequencies,
+                                 const nb::bytes& detached) {
   if (frequencies.size() % (encoder.model().size() * sizeof(uint64_t)) || detached.size() % sizeof(Detached)) {
     throw nb::value_error("frequencies and detached are columns that evaluate gives");
   }
-  std::vector<uint64_t> counts(frequencies.size() / sizeof(uint64_t));
-  std::memcpy(counts.data(), frequencies.data(), frequencies.size());
-  std::vector<Detached> rows(detached.size() / sizeof(Detached));
-  std::memcpy(rows.data(), detached.data(), detached.size());
+  std::vector<uint64_t> counts;
   {
     nb::gil_scoped_release unlocked;
-    counts = smaller_frequencies(encoder, merges, kept, std::move(counts), rows);
+    counts = smaller_frequencies(encoder, merges, kept, ids, column_of<uint64_t>(frequencies),
+                                 column_of<Detached>(detached));
   }
   return column_bytes(counts);
 }
@@ -589,8 +604,8 @@ NB_MODULE(_core, m) {
   nb::class_<TrainingResult>(m, "TrainingResult")
       .def_prop_ro("merges",
                    [](const TrainingResult& result) {
-                     nb::list out;
-                     for (const Merge& merge : result.merges) out.append(nb::make_tuple(merge.piece, merge.frequency));
+                     nb::dict out;
+                     for (const Merge& merge : result.merges) out[nb::cast(merge.piece)] = merge.frequency;
                      return out;
                    })
       .def_prop_ro("characters", [](const TrainingResult& result) {
@@ -626,7 +641,12 @@ NB_MODULE(_core, m) {
       .def("vocab_text", &written<vocab_text>)
       .def("ids_json", &written<ids_json>)
       .def("merges_json", &written<merges_json>)
-      .def("tied_pieces", &tied_pieces);
+      .def("tied_pieces", &tied_pieces)
+      .def("lone_characters", [](const Vocabulary& vocabulary) {
+        std::string text;
+        for (const char32_t code : lone_characters(vocabulary)) append_utf8(text, code);
+        return text;
+      });
 
   nb::class_<Encoder>(m, "Encoder")
       .def(
@@ -683,7 +703,7 @@ NB_MODULE(_core, m) {
       .def("text_totals", [](UnitSet& units) { return column_bytes(units.text_totals()); });
 
   m.def("evaluate", &evaluate, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"), nb::arg("sizes"),
-        nb::arg("curve_groups"), nb::arg("frequency_groups"), nb::arg("threads"));
+        nb::arg("blocks"), nb::arg("frequency_groups"), nb::arg("threads"));
   m.def("smaller_frequencies", &frequencies_of_smaller, nb::arg("encoder"), nb::kw_only(), nb::arg("merges"),
-        nb::arg("kept"), nb::arg("frequencies"), nb::arg("detached"));
+        nb::arg("kept"), nb::arg("ids"), nb::arg("frequencies"), nb::arg("detached"));
 }

@@ -11,40 +11,36 @@
 
 namespace piecework {
 
-// Bit i is set where block[i] is a space, a newline, or 0xE2, the first byte of ▁ and ▅.
-inline uint64_t separators_baseline(const char* block) {
-#if defined(__x86_64__)
+// Bit i is set where block[i] is one of these bytes.
+template <char... kBytes>
+inline uint64_t find_bytes(const char* block) {
   uint64_t mask = 0;
-  const __m128i space = _mm_set1_epi8(' '), newline = _mm_set1_epi8('\n'), lead = _mm_set1_epi8('\xE2');
+#if defined(__x86_64__)
   for (int i = 0; i < 4; ++i) {
     const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i);
-    const __m128i hit =
-        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, space), _mm_cmpeq_epi8(v, newline)), _mm_cmpeq_epi8(v, lead));
+    __m128i hit = _mm_setzero_si128();
+    ((hit = _mm_or_si128(hit, _mm_cmpeq_epi8(v, _mm_set1_epi8(kBytes)))), ...);
     mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(hit))) << (16 * i);
   }
-  return mask;
 #elif defined(__aarch64__)
   static constexpr uint8_t kBits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   const uint8x16_t bits = vld1q_u8(kBits);
-  uint64_t mask = 0;
   for (int i = 0; i < 4; ++i) {
     const uint8x16_t v = vld1q_u8(reinterpret_cast<const uint8_t*>(block) + 16 * i);
-    const uint8x16_t hit = vandq_u8(
-        vorrq_u8(vorrq_u8(vceqq_u8(v, vdupq_n_u8(' ')), vceqq_u8(v, vdupq_n_u8('\n'))), vceqq_u8(v, vdupq_n_u8(0xE2))),
-        bits);
+    uint8x16_t hit = vdupq_n_u8(0);
+    ((hit = vorrq_u8(hit, vceqq_u8(v, vdupq_n_u8(static_cast<uint8_t>(kBytes))))), ...);
+    hit = vandq_u8(hit, bits);
     const uint64_t low = vaddv_u8(vget_low_u8(hit)), high = vaddv_u8(vget_high_u8(hit));
     mask |= (low | high << 8) << (16 * i);
   }
-  return mask;
 #else
-  uint64_t mask = 0;
-  for (int i = 0; i < 64; ++i) {
-    const char c = block[i];
-    mask |= static_cast<uint64_t>(c == ' ' || c == '\n' || c == '\xE2') << i;
-  }
-  return mask;
+  for (int i = 0; i < 64; ++i) mask |= static_cast<uint64_t>(((block[i] == kBytes) || ...)) << i;
 #endif
+  return mask;
 }
+
+// Bit i is set where block[i] is a space, a newline, or 0xE2, the first byte of ▁ and ▅.
+inline uint64_t separators_baseline(const char* block) { return find_bytes<' ', '\n', '\xE2'>(block); }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) inline uint64_t separators_avx2(const char* block) {

@@ -24,6 +24,19 @@ inline size_t shared_bytes(std::string_view a, std::string_view b) {
   return at;
 }
 
+// Up to seven bytes, the first lowest, and zeros. Loads that overlap: a copy of a length that is not known beforehand
+// is a call, and its loop a branch that is often mispredicted.
+inline uint64_t load_up_to_7(const char* bytes, size_t length) {
+  const auto byte = [&](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i); };
+  if (length >= 4) {
+    uint32_t first, last;
+    std::memcpy(&first, bytes, sizeof first);
+    std::memcpy(&last, bytes + length - sizeof last, sizeof last);
+    return first | static_cast<uint64_t>(last) << (8 * (length - sizeof last));
+  }
+  return length ? byte(0) | byte(length / 2) | byte(length - 1) : 0;
+}
+
 // A number with seven bits a byte, the lowest first; the top bit of all but the last is set.
 inline void append_number(std::string& out, uint64_t number) {
   for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);

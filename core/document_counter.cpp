@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "runs.hpp"
@@ -10,15 +10,6 @@
 #include "utf8.hpp"
 
 namespace piecework {
-namespace {
-
-constexpr std::array<bool, 256> kPunctuation = [] {
-  std::array<bool, 256> is{};
-  for (const char c : std::string_view("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")) is[static_cast<unsigned char>(c)] = true;
-  return is;
-}();
-
-}  // namespace
 
 void DocumentCounter::add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
   for (const std::string_view document : documents) {
@@ -29,41 +20,14 @@ void DocumentCounter::add_training(const std::vector<std::string_view>& document
 void DocumentCounter::add_evaluation(const std::vector<std::string_view>& documents,
                                      const std::vector<uint8_t>& buckets, std::string_view prefix) {
   if (documents.size() != buckets.size()) throw std::invalid_argument("each document needs a bucket");
-  for (size_t i = 0; i < documents.size(); ++i) {
-    uint64_t replaced = 0;
-    // ▁ and a space are the same to a tokenizer.
-    std::string text = replace_invalid_utf8(documents[i], replaced);
-    for (size_t at = 0; (at = text.find(kSpaceMarkUtf8, at)) != text.npos;)
-      text.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
-    text_.assign(prefix).append(text);
-    count_units(text_, buckets[i], evaluation_);
-    text_.assign(prefix);
-    for (const char c : text) {
-      if (!kPunctuation[static_cast<unsigned char>(c)]) text_ += c;
-    }
-    count_units(text_, buckets[i], plain_);
-  }
-  evaluation_.flush();
-  plain_.flush();
+  for (size_t i = 0; i < documents.size(); ++i) units_.add(documents[i], buckets[i], prefix);
 }
 
-void DocumentCounter::count_units(std::string_view text, uint8_t bucket, WordTable& table) {
-  for (size_t at = 0; at < text.size();) {
-    const size_t word = text.find_first_not_of(' ', at);
-    const size_t end = word == text.npos ? text.size() : std::min(text.find(' ', word), text.size());
-    key_.assign(1, static_cast<char>(bucket)).append(text.substr(at, end - at));
-    table.queue(key_, at == 0, 1, key_.data() + key_.size());
-    at = end;
-  }
-}
-
-size_t DocumentCounter::memory_bytes() const {
-  return training_.memory_bytes() + evaluation_.memory_bytes() + plain_.memory_bytes();
-}
+size_t DocumentCounter::memory_bytes() const { return training_.memory_bytes() + units_.memory_bytes(); }
 
 WordTable DocumentCounter::take_training() { return std::exchange(training_, {}); }
 
-WordTable DocumentCounter::take_evaluation(bool plain) { return std::exchange(plain ? plain_ : evaluation_, {}); }
+WordTable DocumentCounter::take_evaluation(bool plain) { return units_.take(plain); }
 
 size_t DocumentCounter::write_training(const std::string& path) {
   const WordTable table = take_training();
@@ -95,22 +59,23 @@ Unit DocumentCounter::unit_of_key(std::string_view key, uint64_t count) {
   return {static_cast<uint8_t>(key[0]), key[1] != 0, key.substr(2), count};
 }
 
-Unit DocumentCounter::unit_at(const WordTable& table, size_t index) {
-  const Word word = table.at(index);
-  return {static_cast<uint8_t>(word.bytes[0]), word.opens_line, word.bytes.substr(1), word.count};
-}
-
 std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
-  std::array<std::vector<uint32_t>, 512> groups;  // by bucket and flag
+  const auto group_of = [](const Unit& unit) { return unit.bucket * 2u + unit.opens_document; };
+  std::array<size_t, 513> starts{};
+  for (size_t i = 0; i < table.size(); ++i) ++starts[group_of(unit_at(table, i)) + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<TextIndex> keyed(table.size());
+  auto ends = starts;
   for (uint32_t i = 0; i < table.size(); ++i) {
     const Unit unit = unit_at(table, i);
-    groups[unit.bucket * 2u + unit.opens_document].push_back(i);
+    keyed[ends[group_of(unit)]++] = {i, unit.bytes};
   }
-  std::vector<uint32_t> order;
-  for (std::vector<uint32_t>& group : groups) {
-    sort_by_text(group, [&](uint32_t i) { return unit_at(table, i).bytes; });
-    order.insert(order.end(), group.begin(), group.end());
+  for (size_t group = 0; group + 1 < starts.size(); ++group) {
+    const std::span alike(keyed.begin() + static_cast<ptrdiff_t>(starts[group]), starts[group + 1] - starts[group]);
+    sort_by_text(alike, [&](uint32_t i) { return unit_at(table, i).bytes; });
   }
+  std::vector<uint32_t> order(keyed.size());
+  std::transform(keyed.begin(), keyed.end(), order.begin(), [](const TextIndex& unit) { return unit.index; });
   return order;
 }
 

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "unit_counter.hpp"
 #include "word_counter.hpp"
 #include "word_table.hpp"
 
 namespace piecework {
 
-// A unit is a run of spaces with the text up to the next space: what a tokenizer can encode on its own. Its key in the
-// table is its bucket, one byte, and its bytes; the flag is set for the unit that opens a document.
+// A row of a table of units.
 struct Unit {
   uint8_t bucket;
   bool opens_document;
@@ -25,8 +25,7 @@ class DocumentCounter {
   // Counts each document `copies` times.
   void add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies);
 
-  // Counts units as they are, and again without ASCII punctuation. `prefix` stands before each text, also where
-  // punctuation is removed: it is a token, not text.
+  // Counts units as they are, and as they are without ASCII punctuation. `prefix` stands before each text.
   void add_evaluation(const std::vector<std::string_view>& documents, const std::vector<uint8_t>& buckets,
                       std::string_view prefix);
 
@@ -41,16 +40,17 @@ class DocumentCounter {
   size_t write_evaluation(bool plain, const std::string& path);
   static Unit unit_of_key(std::string_view key, uint64_t count);
 
-  static Unit unit_at(const WordTable& table, size_t index);
+  static Unit unit_at(const WordTable& table, size_t index) {
+    const Word word = table.at(index);
+    return {static_cast<uint8_t>(word.bytes[0]), word.opens_line, word.bytes.substr(1), word.count};
+  }
   // Indices by bucket, then units that do not open a document first, then bytes.
   static std::vector<uint32_t> sorted_units(const WordTable& table);
 
  private:
-  void count_units(std::string_view text, uint8_t bucket, WordTable& table);
-
-  WordTable training_, evaluation_, plain_;
+  WordTable training_;
+  UnitCounter units_;
   CountStatistics statistics_;
-  std::string text_, key_;
 };
 
 }  // namespace piecework

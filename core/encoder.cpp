@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <unordered_set>
 #include <utility>
 
 #include "hash.hpp"
+#include "text_table.hpp"
 #include "threads.hpp"
 #include "utf8.hpp"
 
@@ -19,14 +19,14 @@ constexpr size_t kHuge = 1 << 24;  // bytes of a text after which a thread gives
 // What SentencePiece asks of a model when it loads one.
 Model checked(Model model) {
   if (model.pieces.empty()) throw ModelError("the model has no pieces");
-  std::unordered_set<std::string_view> seen;
+  const TextTable ids(model.pieces, [](uint32_t) { return true; });
   size_t unknown = 0, bytes = 0;
   for (size_t id = 0; id < model.size(); ++id) {
     const std::string& piece = model.pieces[id];
-    const std::string where = "piece " + std::to_string(id);
-    if (piece.empty()) throw ModelError(where + " is empty");
-    if (find_invalid_utf8(piece) != piece.size()) throw ModelError(where + " is not valid UTF-8");
-    if (!seen.insert(piece).second) throw ModelError(where + " (\"" + piece + "\") is in the vocabulary twice");
+    const auto refuse = [&](const std::string& why) { throw ModelError("piece " + std::to_string(id) + why); };
+    if (piece.empty()) refuse(" is empty");
+    if (find_invalid_utf8(piece) != piece.size()) refuse(" is not valid UTF-8");
+    if (ids.size() < model.size() && ids.find(piece) != id) refuse(" (\"" + piece + "\") is in the vocabulary twice");
     unknown += model.types[id] == PieceType::unknown;
     bytes += model.types[id] == PieceType::byte;
   }
@@ -130,6 +130,20 @@ void Encoder::prepare() {
       ascii_ids_[c] = model_.byte_fallback ? byte_ids_[c] : unknown_;
     }
   }
+}
+
+bool Encoder::only_merges(uint32_t id) const {
+  const std::string& piece = model_.pieces[id];
+  return model_.types[id] == PieceType::normal && !symbols_.may_be_in(normalized_piece(model_, id)) &&
+         decode_utf8(piece.data(), piece.data() + piece.size()).length < piece.size() &&
+         piece.find(' ') == piece.npos && model_.charsmap.empty() && !model_.remove_extra_whitespaces &&
+         model_.escape_whitespaces && !model_.treat_whitespace_as_suffix;
+}
+
+bool Encoder::is_border(char32_t code) const {
+  std::string utf8;
+  append_utf8(utf8, code);
+  return merger_.symbol_of(code) == kNoSymbol && !symbols_.may_be_in(utf8);
 }
 
 size_t Encoder::unit_end(std::string_view text, size_t at) const {

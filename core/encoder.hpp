@@ -72,6 +72,11 @@ class Encoder {
   PrefixEncoder prefix_encoder() const { return {merger_, trees()}; }
   const MergeTrees& trees() const;
   size_t count_tokens(std::string_view normalized) const;
+  // Whether merging alone decides what becomes of a piece's text: it has several characters, no user-defined symbol
+  // starts in it, and it comes through normalisation as it is.
+  bool only_merges(uint32_t id) const;
+  // Whether nothing merges with the character, and it is in no user-defined symbol.
+  bool is_border(char32_t code) const;
   // Throws ModelError unless text can be cut before each run of spaces.
   void require_independent_units() const;
   // Whether text can be cut before and after newlines as well.

@@ -3,101 +3,61 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <numeric>
 #include <tuple>
 
+#include "smaller_sizes.hpp"
 #include "threads.hpp"
 #include "whitespace_words.hpp"
 
 namespace piecework {
 namespace {
 
-constexpr uint32_t kNever = UINT32_MAX;
-
-// What becomes of tokens in smaller vocabularies.
-//
-// Let r₁, r₂, … be the numbers of the merges that encoding performs, in order. With only the first k merges, encoding
-// performs exactly those before the first rᵢ ≥ k: at that moment no lower pair is at hand, or it would have been taken.
-// So a symbol stands from as many merges on as the highest number in its tree says, and below that its two halves
-// stand. Whitespace runs merge after all others, in every size.
-class SmallerSizes {
+// Where each of the groups belongs.
+class Layout {
  public:
-  SmallerSizes(const Encoder& encoder, const std::vector<uint32_t>& merges, const std::vector<uint32_t>& sizes)
-      : trees_(encoder.trees()), sizes_(sizes.size()) {
-    std::vector<uint32_t> numbers(trees_.size(), kNever);
-    for (uint32_t i = 0; i < merges.size(); ++i) numbers[merges[i]] = i;
-    from_.assign(trees_.size(), 0);
-    tokens_.assign(trees_.size() * sizes_, 1);
-    for (const SymbolId symbol : trees_.by_length()) {
-      if (numbers[symbol] == kNever) continue;
-      const auto [left, right, time, length] = trees_[symbol];
-      if (std::max(left, right) >= encoder.model().size()) {
-        throw ModelError("\"" + encoder.model().pieces[symbol] +
-                         "\" has a character that is no piece, so smaller sizes" + " are not told by it");
-      }
-      from_[symbol] = std::max({numbers[symbol] + 1, from_[left], from_[right]});
-      for (size_t s = 0; s < sizes_; ++s) {
-        if (from_[symbol] <= sizes[s]) continue;
-        tokens_[symbol * sizes_ + s] = tokens_[left * sizes_ + s] + tokens_[right * sizes_ + s];
+  Layout(size_t groups, const std::vector<uint32_t>& blocks)
+      : tables_(blocks.size()), most_blocks_(*std::max_element(blocks.begin(), blocks.end())) {
+    const size_t of_each = std::accumulate(blocks.begin(), blocks.end(), size_t{0});
+    if (groups % of_each) throw std::invalid_argument("each table has all groups, in blocks");
+    groups_ = groups / of_each;
+    for (size_t table = 0; table < blocks.size(); ++table) {
+      for (size_t group = 0; group < groups_; ++group) {
+        for (uint32_t block = 0; block < blocks[table]; ++block) places_.push_back({table, group, block});
       }
     }
   }
 
-  // The least number of merges with which a symbol stands.
-  uint32_t from(SymbolId symbol) const { return from_[symbol]; }
-  // How many tokens it is at each of the sizes that are asked for.
-  const uint32_t* tokens(SymbolId symbol) const { return &tokens_[symbol * sizes_]; }
-  // The least number of merges with which one token holds what lies from `begin` to `end` in a symbol.
-  uint32_t from(SymbolId symbol, uint32_t begin, uint32_t end) const {
-    while (trees_[symbol].left != kNoSymbol) {
-      const uint32_t middle = trees_[trees_[symbol].left].length;
-      if (end <= middle) {
-        symbol = trees_[symbol].left;
-      } else if (begin >= middle) {
-        symbol = trees_[symbol].right;
-        begin -= middle;
-        end -= middle;
-      } else {
-        break;
-      }
-    }
-    return from_[symbol];
-  }
-
-  // Given how often each piece is a token with all merges: how often with the first `kept`. `split(from, count)` is
-  // called for tokens that become two, which they are with fewer than `from` merges.
-  template <class Count, class Split>
-  void take_apart(Count* frequencies, uint32_t kept, Split&& split) const {
-    for (auto symbol = trees_.by_length().rbegin(); symbol != trees_.by_length().rend(); ++symbol) {
-      const Count count = frequencies[*symbol];
-      if (!count || from_[*symbol] <= kept) continue;
-      frequencies[*symbol] = 0;
-      frequencies[trees_[*symbol].left] += count;
-      frequencies[trees_[*symbol].right] += count;
-      split(from_[*symbol], count);
-    }
-  }
+  struct Place {
+    size_t table, group;
+    uint32_t block;
+  };
+  const Place& operator[](size_t group) const { return places_[group]; }
+  size_t tables() const { return tables_; }
+  // Of a table.
+  size_t groups() const { return groups_; }
+  // Of the table that has most of them.
+  uint32_t blocks() const { return most_blocks_; }
+  size_t curves() const { return tables_ * groups_; }
+  size_t curve_of(size_t group) const { return places_[group].table * groups_ + places_[group].group; }
 
  private:
-  const MergeTrees& trees_;
-  const size_t sizes_;
-  std::vector<uint32_t> from_, tokens_;
+  size_t tables_, groups_;
+  uint32_t most_blocks_;
+  std::vector<Place> places_;
 };
-
-size_t number_of_curves(const UnitSet& units, const EvaluationRequest& request) {
-  if (request.curve_groups.empty()) return units.groups();
-  if (request.curve_groups.size() != units.groups()) throw std::invalid_argument("a curve for each group, or none");
-  return *std::max_element(request.curve_groups.begin(), request.curve_groups.end()) + 1;
-}
 
 // Evaluates the units of one thread.
 class Worker {
  public:
   // `smaller` is null where no sizes are asked for.
-  Worker(const Encoder& encoder, const UnitSet& units, const EvaluationRequest& request, const SmallerSizes* smaller)
+  Worker(const Encoder& encoder, const UnitSet& units, const EvaluationRequest& request, const Layout& layout,
+         const SmallerSizes* smaller)
       : encoder_(encoder),
         model_(encoder.model()),
         units_(units),
         request_(request),
+        layout_(layout),
         smaller_(smaller),
         frequency_groups_(std::min(units.groups(), request.frequency_groups)),
         prefixes_(encoder.prefix_encoder()) {
@@ -107,9 +67,12 @@ class Worker {
     result.frequencies.resize(frequency_groups_ * model_.size());
     if (smaller) {
       result.sizes.resize(cells * request.sizes.size());
-      const size_t curves = number_of_curves(units, request);
-      result.curve.resize(curves * (request.merges.size() + 1));
-      text_tokens_.assign(curves, std::vector<int64_t>(model_.size()));
+      result.curve.resize(layout.curves() * (request.merges.size() + 1));
+      text_tokens_.assign(layout.curves(), std::vector<int64_t>(model_.size()));
+    }
+    if (layout.blocks() > 1) {
+      result.types.resize(layout.tables() * (layout.groups() + 1) * (layout.blocks() + 1));
+      result.single_types.resize(result.types.size() * (1 + request.sizes.size()));
     }
   }
 
@@ -132,8 +95,11 @@ class Worker {
       find_words(text_, words_);
     }
     const TokenTotals totals = as_it_is();
-    if (smaller_) by_size();
-    uint64_t in_group = 0;
+    if (smaller_) {
+      by_size();
+      fetch_curve(layout_.curve_of(first->group));
+    }
+    uint64_t in_group = 0, in_curve = 0;
     for (const UnitSet::Row* row = first; row < last; ++row) {
       const size_t group = row->group, cell = group * UnitSet::kBuckets + row->bucket;
       TokenTotals& sum = result.totals[cell];
@@ -146,13 +112,21 @@ class Worker {
       if (smaller_) add_to_sizes(cell, static_cast<int64_t>(row->count));
       in_group += row->count;
       if (row + 1 < last && row[1].group == row->group) continue;
-      // Once a group, as these touch memory far apart.
+      // Once a group, and once a curve, as these touch memory far apart.
       if (group < frequency_groups_) {
         for (const TracedToken& token : tokens_) result.frequencies[token.id * frequency_groups_ + group] += in_group;
       }
-      if (smaller_) add_to_curve(group, static_cast<int64_t>(in_group));
+      if (smaller_ && joined_from_ && spaces_ > 1 && group < frequency_groups_) {
+        detached_[{group, spaces_, joined_from_}] += in_group;
+      }
+      in_curve += in_group;
       in_group = 0;
+      if (row + 1 < last && layout_.curve_of(row[1].group) == layout_.curve_of(group)) continue;
+      if (smaller_) add_to_curve(layout_.curve_of(group), static_cast<int64_t>(in_curve));
+      in_curve = 0;
     }
+    const bool word_type = of.one_word && !of.opens && !of.followed && text_[0] == ' ' && text_[1] != ' ';
+    if (word_type && !result.types.empty()) add_type(first, last);
   }
 
   void finish() {
@@ -251,20 +225,57 @@ class Worker {
     return {t.tokens * count, t.starts * count, t.continued * count, t.split_words * count};
   }
 
-  void add_to_curve(size_t group, int64_t count) {
-    const size_t number = request_.curve_groups.empty() ? group : request_.curve_groups[group];
+  // What `add_to_curve` needs in a moment, far apart in memory.
+  void fetch_curve(size_t number) {
+    for (const Change& change : changes_) {
+      __builtin_prefetch(&result.curve[number * (request_.merges.size() + 1) + change.from], 1);
+    }
+    for (size_t i = first_of_text_; i < tokens_.size(); ++i) {
+      __builtin_prefetch(&text_tokens_[number][tokens_[i].id], 1);
+    }
+  }
+
+  void add_to_curve(size_t number, int64_t count) {
     SizeTotals* const curve = &result.curve[number * (request_.merges.size() + 1)];
     curve[0] += scaled(base_, count);
     for (const Change& change : changes_) curve[change.from] += scaled(change.totals, count);
     for (size_t i = first_of_text_; i < tokens_.size(); ++i) text_tokens_[number][tokens_[i].id] += count;
-    if (joined_from_ && spaces_ > 1 && group < frequency_groups_) {
-      detached_[{group, spaces_, joined_from_}] += static_cast<uint64_t>(count);
-    }
   }
 
   void add_to_sizes(size_t cell, int64_t count) {
     SizeTotals* const sums = &result.sizes[cell * request_.sizes.size()];
     for (size_t s = 0; s < request_.sizes.size(); ++s) sums[s] += scaled(at_sizes_[s], count);
+  }
+
+  // A distinct word: once in each table and group that has it, and once in all groups of the table.
+  void add_type(const UnitSet::Row* first, const UnitSet::Row* last) {
+    const size_t stride = layout_.blocks() + 1;
+    const auto add = [&](size_t table, size_t group, uint32_t from_block, uint32_t to_block) {
+      const uint32_t only_in = from_block == to_block ? from_block : layout_.blocks();
+      const size_t at = (table * (layout_.groups() + 1) + group) * stride + only_in;
+      ++result.types[at];
+      if (tokens_.size() > 1) return;
+      ++result.single_types[at];
+      for (size_t s = 0; s < request_.sizes.size(); ++s) {
+        result.single_types[(1 + s) * result.types.size() + at] += smaller_->from(tokens_[0].id) <= request_.sizes[s];
+      }
+    };
+    for (const UnitSet::Row* row = first; row < last;) {
+      const size_t table = layout_[row->group].table;
+      uint32_t first_block = layout_.blocks(), last_block = 0;
+      while (row < last && layout_[row->group].table == table) {
+        const size_t group = layout_[row->group].group;
+        const uint32_t from_block = layout_[row->group].block;
+        uint32_t to_block = from_block;
+        for (; row < last && layout_[row->group].table == table && layout_[row->group].group == group; ++row) {
+          to_block = layout_[row->group].block;
+        }
+        add(table, group, from_block, to_block);
+        first_block = std::min(first_block, from_block);
+        last_block = std::max(last_block, to_block);
+      }
+      add(table, layout_.groups(), first_block, last_block);
+    }
   }
 
   // Into how many tokens a run of spaces falls that no word takes from.
@@ -285,6 +296,7 @@ class Worker {
   const Model& model_;
   const UnitSet& units_;
   const EvaluationRequest& request_;
+  const Layout& layout_;
   const SmallerSizes* const smaller_;
   const size_t frequency_groups_;
   PrefixEncoder prefixes_;
@@ -334,6 +346,8 @@ void add_up(Evaluation& sum, const Evaluation& part) {
   for (size_t i = 0; i < sum.frequencies.size(); ++i) sum.frequencies[i] += part.frequencies[i];
   for (size_t i = 0; i < sum.sizes.size(); ++i) sum.sizes[i] += part.sizes[i];
   for (size_t i = 0; i < sum.curve.size(); ++i) sum.curve[i] += part.curve[i];
+  for (size_t i = 0; i < sum.types.size(); ++i) sum.types[i] += part.types[i];
+  for (size_t i = 0; i < sum.single_types.size(); ++i) sum.single_types[i] += part.single_types[i];
   sum.detached.insert(sum.detached.end(), part.detached.begin(), part.detached.end());
 }
 
@@ -345,6 +359,7 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const Evaluati
     throw std::invalid_argument("units were cut at newlines, which do not stand alone in this model");
   }
   units.arrange();
+  const Layout layout(units.groups(), request.blocks);
   const std::vector<UnitSet::Row>& rows = units.rows();
   constexpr size_t kRows = 1 << 14;
   std::atomic<size_t> next{0};
@@ -367,7 +382,7 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const Evaluati
   std::unique_ptr<const SmallerSizes> smaller;
   if (!request.merges.empty()) smaller = std::make_unique<const SmallerSizes>(encoder, request.merges, request.sizes);
   for (size_t t = 0; t < threads; ++t) {
-    workers.push_back(std::make_unique<Worker>(encoder, units, request, smaller.get()));
+    workers.push_back(std::make_unique<Worker>(encoder, units, request, layout, smaller.get()));
   }
   run_on_threads(threads, [&](size_t t) { work(*workers[t]); });
   Evaluation result = std::move(workers[0]->result);
@@ -376,7 +391,7 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const Evaluati
   result.frequencies = transposed(result.frequencies, std::min(units.groups(), request.frequency_groups));
   if (!request.merges.empty()) {
     const size_t points = request.merges.size() + 1;
-    for (size_t group = 0; group < number_of_curves(units, request); ++group) {
+    for (size_t group = 0; group < layout.curves(); ++group) {
       SizeTotals* const curve = &result.curve[group * points];
       for (size_t k = 1; k < points; ++k) curve[k] += curve[k - 1];
     }
@@ -385,26 +400,34 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const Evaluati
 }
 
 std::vector<uint64_t> smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
-                                          std::vector<uint64_t> frequencies, const std::vector<Detached>& detached) {
+                                          const std::vector<uint32_t>& ids, std::span<const uint64_t> frequencies,
+                                          std::span<const Detached> detached) {
   const size_t pieces = encoder.model().size();
   const SmallerSizes smaller(encoder, merges, {});
-  for (size_t row = 0; row + pieces <= frequencies.size(); row += pieces) {
-    smaller.take_apart(&frequencies[row], kept, [](uint32_t, uint64_t) {});
-  }
-  // Taken apart, a token that starts with a space leaves it alone; but it belongs to the run before it.
   PrefixEncoder prefixes = encoder.prefix_encoder();
   std::vector<TracedToken> tokens;
-  for (const auto& [group, spaces, from, count] : detached) {
-    if (from <= kept) continue;
-    const auto add = [&](uint64_t length, uint64_t times) {
-      encoder.trace(std::string(length, ' '), prefixes, tokens);
-      for (const TracedToken& token : tokens) frequencies.at(group * pieces + token.id) += times;
-    };
-    add(spaces, count);
-    add(spaces - 1, -count);
-    add(1, -count);
+  std::vector<uint64_t> result, of_group(pieces);
+  const size_t groups = frequencies.size() / pieces;
+  result.reserve(groups * ids.size());
+  std::vector<std::vector<Detached>> by_group(groups);
+  for (const Detached& each : detached) by_group.at(each.group).push_back(each);
+  for (size_t group = 0; group < groups; ++group) {
+    std::copy_n(frequencies.begin() + static_cast<ptrdiff_t>(group * pieces), pieces, of_group.begin());
+    smaller.take_apart(of_group.data(), kept, [](uint32_t, uint64_t) {});
+    // Taken apart, a token that starts with a space leaves it alone; but it belongs to the run before it.
+    for (const auto& [_, spaces, from, count] : by_group[group]) {
+      if (from <= kept) continue;
+      const auto add = [&](uint64_t length, uint64_t times) {
+        encoder.trace(std::string(length, ' '), prefixes, tokens);
+        for (const TracedToken& token : tokens) of_group.at(token.id) += times;
+      };
+      add(spaces, count);
+      add(spaces - 1, -count);
+      add(1, -count);
+    }
+    for (const uint32_t id : ids) result.push_back(of_group.at(id));
   }
-  return frequencies;
+  return result;
 }
 
 }  // namespace piecework

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "encoder.hpp"
@@ -38,12 +39,19 @@ struct Detached {
   uint64_t group, spaces, from, count;
 };
 
+// How many distinct words a set of groups has, by the block of those that are in one block alone; the last number is of
+// those that are in several. Words here have one space before them, and nothing after them but the next unit.
+using WordTypes = std::vector<uint64_t>;
+
 struct Evaluation {
   std::vector<TokenTotals> totals;    // [group][bucket]
   std::vector<uint64_t> frequencies;  // [the first groups, as many as asked for][piece]
   std::vector<SizeTotals> sizes;      // [group][bucket][size]
-  std::vector<SizeTotals> curve;      // [group of curves][number of merges, from 0 to all]
-  std::vector<Detached> detached;     // of the groups that have frequencies
+  std::vector<SizeTotals> curve;      // [table][group][number of merges, from 0 to all]
+  // [table][group, and then all of them][blocks + 1]; and of those that are one token, with all merges and at each
+  // size.
+  WordTypes types, single_types;
+  std::vector<Detached> detached;  // of the groups that have frequencies
 };
 
 struct EvaluationRequest {
@@ -51,8 +59,10 @@ struct EvaluationRequest {
   // for these numbers of merges. Whitespace runs are in every size. Empty: only the model as it is.
   std::vector<uint32_t> merges;
   std::vector<uint32_t> sizes;
-  std::vector<uint32_t> curve_groups;  // to which curve a group belongs; empty: each has its own
-  uint32_t frequency_groups = 0;       // for the first so many, how often each piece is used
+  // Groups may be those of several tables, and of blocks of documents: first all of the first table, in each of its
+  // groups a block after the other. This is how many blocks the groups of each table have.
+  std::vector<uint32_t> blocks = {1};
+  uint32_t frequency_groups = 0;  // for the first so many, how often each piece is used
   unsigned threads = 1;
 };
 
@@ -61,8 +71,9 @@ struct EvaluationRequest {
 Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request);
 
 // How often each piece is used with only the first `kept` of the merges, from the frequencies with all of them:
-// [group][piece], as `evaluate_units` gives them with `detached`.
+// [group][piece], as `evaluate_units` gives them with `detached`. Of the pieces, those in `ids`, in that order.
 std::vector<uint64_t> smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
-                                          std::vector<uint64_t> frequencies, const std::vector<Detached>& detached);
+                                          const std::vector<uint32_t>& ids, std::span<const uint64_t> frequencies,
+                                          std::span<const Detached> detached);
 
 }  // namespace piecework

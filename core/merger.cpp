@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "hash.hpp"
-#include "text_table.hpp"
+#include "splits.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -89,7 +89,6 @@ void Merger::choose_letters(const std::vector<std::string>& texts) {
 // SentencePiece looks up the concatenation of two neighbours as a string. The same, with numbers: a rule for each way
 // to cut a piece into two symbols.
 void Merger::make_rules(const Model& model, const std::vector<std::string>& texts) {
-  const TextTable by_text(texts, [&](uint32_t id) { return !texts[id].empty(); });
   std::vector<std::pair<int64_t, uint32_t>> by_score;
   for (uint32_t id = 0; id < texts.size(); ++id) {
     if (!texts[id].empty()) by_score.emplace_back(-score_key(model.scores[id]), id);
@@ -101,57 +100,40 @@ void Merger::make_rules(const Model& model, const std::vector<std::string>& text
     ranks_[by_score[i].second] = rank_count_ - 1;
   }
 
-  // Characters that are no piece themselves can still be half of one.
-  auto half = [&](std::string_view text, uint64_t hash) -> SymbolId {
-    if (const SymbolId found = by_text.find(text, hash); found != kNoSymbol) return found;
-    const Decoded c = decode_utf8(text.data(), text.data() + text.size());
-    if (c.length != text.size()) return kNoSymbol;
-    SymbolId& symbol = place_of_character(c.code);
-    if (symbol == kNoSymbol) {
-      symbol = static_cast<SymbolId>(model.size() + characters_.size());
-      characters_.push_back(c.code);
-    }
-    return symbol;
-  };
-  // Cuts wait for the others of a few pieces, so that their places in the table are on their way from memory together.
-  struct Cut {
-    uint32_t id;
-    uint32_t place;
-    uint64_t left_hash, right_hash;
-  };
-  std::vector<Cut> cuts;
-  std::vector<uint64_t> rules;
-  const auto flush = [&] {
-    for (const auto& [id, place, left_hash, right_hash] : cuts) {
-      const std::string_view text = texts[id];
-      const SymbolId left = half(text.substr(0, place), left_hash);
-      if (left == kNoSymbol) continue;
-      const SymbolId right = half(text.substr(place), right_hash);
-      if (right == kNoSymbol) continue;
-      rules.push_back((static_cast<uint64_t>(left) << kSymbolBits | right) << kSymbolBits | id);
-    }
-    cuts.clear();
-  };
-  for (uint32_t id = 0; id < texts.size(); ++id) {
-    const std::string_view text = texts[id];
-    for (uint32_t cut = 1; cut < text.size(); ++cut) {
+  for (const std::string& text : texts) {
+    for (size_t cut = 1; cut < text.size(); ++cut) {
       if (is_continuation(static_cast<unsigned char>(text[cut]))) continue;
       joined_[static_cast<size_t>(static_cast<unsigned char>(text[cut - 1]) << 8 |
                                   static_cast<unsigned char>(text[cut]))] = true;
-      cuts.push_back({id, cut, hash_bytes(text.substr(0, cut)), hash_bytes(text.substr(cut))});
-      by_text.fetch(cuts.back().left_hash);
-      by_text.fetch(cuts.back().right_hash);
     }
-    if (cuts.size() > 64) flush();
   }
-  flush();
+  // Characters that are no piece that can be merged can still be half of one.
+  const auto character = [&](const char* first, const char* last) {
+    SymbolId& symbol = place_of_character(decode_utf8(first, last).code);
+    if (symbol == kNoSymbol) {
+      symbol = static_cast<SymbolId>(model.size() + characters_.size());
+      characters_.push_back(decode_utf8(first, last).code);
+    }
+    return symbol;
+  };
+  std::vector<uint64_t> rules;
+  for_each_split(texts, [&](const Split& split) {
+    const std::string& text = texts[split.text];
+    const char *first = text.data(), *middle = first + split.left_bytes, *last = first + text.size();
+    const SymbolId left = split.left == TextTable::kNowhere ? character(first, middle) : split.left;
+    const SymbolId right = split.right == TextTable::kNowhere ? character(middle, last) : split.right;
+    rules.push_back((static_cast<uint64_t>(left) << kSymbolBits | right) << kSymbolBits | split.text);
+  });
   if (symbol_count() >= 1 << kSymbolBits) throw ModelError("more than 2 million pieces and characters");
   rules_ = {rules.size() * 4 / 3 + 1, kNoRule};
-  for (const uint64_t rule : rules) {
-    const uint64_t hash = hash_pair(symbol_at(rule, 2), symbol_at(rule, 1));
+  const auto hash_of = [](uint64_t rule) { return hash_pair(symbol_at(rule, 2), symbol_at(rule, 1)); };
+  constexpr size_t kAhead = 16;
+  for (size_t i = 0; i < rules.size(); ++i) {
+    if (i + kAhead < rules.size()) __builtin_prefetch(&rules_[place_of(hash_of(rules[i + kAhead]))]);
+    const uint64_t hash = hash_of(rules[i]);
     size_t at = place_of(hash);
     while (rules_[at] != kNoRule) at = next_place(at);
-    rules_[at] = rule;
+    rules_[at] = rules[i];
     filter_[hash & kFilterMask] |= filter_bit(hash);
   }
 }

@@ -10,8 +10,11 @@ void PrefixEncoder::find_tokens(std::string_view text) {
   const size_t shared = shared_bytes(text, text_);
   text_.resize(shared);
   text_ += text.substr(shared);
-  lasts_.resize(shared + 1);
-  lasts_.resize(text.size() + 1, {kNoSymbol, kUnasked});
+  // Four at a time: a few places too many do no harm, and a loop that ends sooner is foreseen more often.
+  if (lasts_.size() < text.size() + 5) lasts_.resize(2 * text.size() + 5);
+  for (size_t place = shared + 1; place <= text.size(); place += 4) {
+    for (size_t i = 0; i < 4; ++i) lasts_[place + i].begin = kUnasked;
+  }
   // Asking goes back as far as nobody has asked before, so in long texts every place is asked in turn.
   constexpr size_t kLong = 256;
   for (size_t place = shared + 1; end > kLong && place < end; ++place) {

@@ -29,13 +29,22 @@ File open_file(const std::string& path, const char* mode) {
 RunWriter::RunWriter(const std::string& path) : file_(open_file(path, "wb")) {}
 
 void RunWriter::add(std::string_view head, std::string_view tail, uint64_t count) {
-  next_.assign(head).append(tail);
-  const size_t shared = shared_bytes(key_, next_);
+  const std::string_view before = key_;
+  size_t shared = shared_bytes(before, head);
+  if (shared < head.size()) {
+    key_.resize(shared);
+    key_ += head.substr(shared);
+    key_ += tail;
+  } else {
+    const size_t alike = shared_bytes(before.substr(shared), tail);
+    shared += alike;
+    key_.resize(shared);
+    key_ += tail.substr(alike);
+  }
   append_number(buffer_, shared);
-  append_number(buffer_, next_.size() - shared);
-  buffer_.append(next_, shared);
+  append_number(buffer_, key_.size() - shared);
+  buffer_.append(key_, shared);
   append_number(buffer_, count);
-  key_.swap(next_);
   ++rows_;
   if (buffer_.size() >= kBufferBytes) flush();
 }
@@ -105,9 +114,12 @@ RunMerger::RunMerger(const std::vector<std::string>& paths) {
 }
 
 bool RunMerger::next() {
+  if (lent_) advance();
+  lent_ = heap_.size() == 1;
   if (heap_.empty()) return false;
-  key_ = heap_.front()->key();
   count_ = heap_.front()->count();
+  if (lent_) return true;
+  key_ = heap_.front()->key();
   advance();
   while (!heap_.empty() && heap_.front()->key() == key_) {
     count_ = add_counts(count_, heap_.front()->count());

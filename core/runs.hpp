@@ -36,7 +36,7 @@ class RunWriter {
   void flush();
 
   File file_;
-  std::string key_, next_, buffer_;
+  std::string key_, buffer_;
   size_t rows_ = 0;
 };
 
@@ -73,7 +73,7 @@ class RunMerger {
 
   // Goes to the next key; false at the end. A sum that does not fit in 64 bits is a CountOverflow.
   bool next();
-  std::string_view key() const { return key_; }
+  std::string_view key() const { return lent_ ? heap_.front()->key() : key_; }
   uint64_t count() const { return count_; }
 
  private:
@@ -82,6 +82,7 @@ class RunMerger {
 
   std::vector<std::unique_ptr<RunReader>> heap_;  // the run with the smallest key first
   std::string key_;
+  bool lent_ = false;  // the key is that of the only run left, which has yet to move on
   uint64_t count_ = 0;
 };
 

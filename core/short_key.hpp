@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "bytes.hpp"
 #include "hash.hpp"
 
 namespace piecework {
@@ -39,7 +40,9 @@ struct ShortKey {
 
   static ShortKey from_exact(const char* bytes, size_t length, bool flag) {
     ShortKey key{{0, 0, 0}};
-    if (length) std::memcpy(key.words, bytes, length);
+    const size_t whole = length / 8;
+    for (size_t i = 0; i < whole; ++i) std::memcpy(&key.words[i], bytes + 8 * i, 8);
+    key.words[whole] = load_up_to_7(bytes + 8 * whole, length % 8);
     key.words[2] |= static_cast<uint64_t>(length) << kLengthShift | (flag ? kFlag : 0);
     return key;
   }

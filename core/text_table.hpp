@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hash.hpp"
@@ -20,14 +21,24 @@ class TextTable {
   template <class Keep>
   TextTable(const std::vector<std::string>& texts, Keep&& keep)
       : texts_(texts), slots_(std::bit_ceil(texts.size() * 2 + 1)), mask_(slots_.size() - 1) {
+    std::vector<std::pair<uint64_t, uint32_t>>
+        kept;  // with their hashes, so that places can be asked for ahead of time
+    kept.reserve(texts.size());
     for (uint32_t index = 0; index < texts.size(); ++index) {
-      if (!keep(index)) continue;
-      const uint64_t hash = hash_bytes(texts[index]);
+      if (keep(index)) kept.emplace_back(hash_bytes(texts[index]), index);
+    }
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if (i + kAhead < kept.size()) fetch(kept[i + kAhead].first);
+      const auto [hash, index] = kept[i];
       Slot& slot = slots_[place_of(texts[index], hash)];
-      if (slot.index == kNowhere) slot = {tag_of(hash), index};
+      if (slot.index != kNowhere) continue;
+      slot = {tag_of(hash), index};
+      ++size_;
     }
   }
 
+  // How many different texts there are.
+  size_t size() const { return size_; }
   uint32_t find(std::string_view text) const { return find(text, hash_bytes(text)); }
   uint32_t find(std::string_view text, uint64_t hash) const { return slots_[place_of(text, hash)].index; }
   void fetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
@@ -37,6 +48,7 @@ class TextTable {
     uint32_t tag = 0;
     uint32_t index = kNowhere;
   };
+  static constexpr size_t kAhead = 16;
   static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 
   // Where the text is, or would be.
@@ -50,6 +62,7 @@ class TextTable {
   const std::vector<std::string>& texts_;
   std::vector<Slot> slots_;
   uint64_t mask_;
+  size_t size_ = 0;
 };
 
 }  // namespace piecework

@@ -4,9 +4,11 @@
 #include "trainer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "chunk_text.hpp"
 #include "hash.hpp"
@@ -37,7 +39,7 @@ struct Pair {
 // What decides between pairs: frequency, then fewer characters, then the smaller string.
 struct Candidate {
   uint64_t frequency;
-  uint64_t prefix;  // the first eight bytes of the string, first byte highest
+  std::array<uint64_t, 2> prefix;  // the first sixteen bytes of the string, first byte highest
   uint32_t length;
   uint32_t pair;
 };
@@ -58,6 +60,7 @@ class Trainer {
     return {&texts_[symbols_[symbol].text], symbols_[symbol].text_bytes};
   }
   std::string text_of(const Pair& pair) const { return std::string(text_of(pair.left)).append(text_of(pair.right)); }
+  uint32_t length_of(const Pair& pair) const { return symbols_[pair.left].length + symbols_[pair.right].length; }
   uint32_t add_symbol(std::string_view text, uint32_t length, ScriptSpan script);
   bool mergeable(uint32_t left, uint32_t right) const;
   void find_first_pairs();
@@ -66,6 +69,7 @@ class Trainer {
     return std::max(symbols_[pair.left].changed, symbols_[pair.right].changed) <= pair.counted;
   }
   void wait(uint32_t pair);
+  bool refill();
   bool next(Candidate& best);
   void apply(const Pair& pair, uint32_t symbol);
   void compact();
@@ -85,8 +89,12 @@ class Trainer {
   uint32_t merges_ = 0;
 
   std::vector<Candidate> heap_;
-  std::vector<std::vector<uint32_t>> waiting_;  // pairs by frequency; all above `level_` are in the heap
+  std::vector<std::vector<uint32_t>> waiting_;  // pairs by frequency, up to `level_`
   int64_t level_ = kLevels - 1;
+  // Pairs of the frequency above `level_`, by length: from `length_` on; all others are in the heap. A merge makes only
+  // longer pairs, so those of one length are all known when their turn comes, and the heap stays small.
+  std::vector<std::vector<uint32_t>> lengths_;
+  size_t length_ = 0;
 
   // For the merge being applied: the new pairs by their other symbol, and where they occur.
   struct NewPair {
@@ -205,13 +213,17 @@ void Trainer::count_again(Pair& pair) {
 
 void Trainer::wait(uint32_t pair) {
   const uint64_t frequency = pairs_[pair].frequency;
+  const size_t length = length_of(pairs_[pair]);
   if (frequency < least_frequency_) {
     live_positions_ -= pairs_[pair].positions;
     pairs_[pair].positions = 0;
-  } else if (static_cast<int64_t>(std::min(frequency, kLevels)) > level_) {
-    push(pair);
-  } else {
+  } else if (frequency <= static_cast<uint64_t>(level_) && level_ >= 0) {
     waiting_[frequency].push_back(pair);
+  } else if (frequency == static_cast<uint64_t>(level_ + 1) && length >= length_) {
+    if (length >= lengths_.size()) lengths_.resize(length + 1);
+    lengths_[length].push_back(pair);
+  } else {
+    push(pair);
   }
 }
 
@@ -227,41 +239,48 @@ bool Trainer::before(const Candidate& a, const Candidate& b) const {
 
 void Trainer::push(uint32_t pair) {
   const Pair& p = pairs_[pair];
-  unsigned char bytes[8] = {};
+  unsigned char bytes[16] = {};
   const std::string_view left = text_of(p.left), right = text_of(p.right);
-  for (size_t i = 0; i < 8; ++i) {
-    if (i < left.size()) {
-      bytes[i] = static_cast<unsigned char>(left[i]);
-    } else if (i - left.size() < right.size()) {
-      bytes[i] = static_cast<unsigned char>(right[i - left.size()]);
+  const size_t of_left = left.copy(reinterpret_cast<char*>(bytes), sizeof bytes);
+  right.copy(reinterpret_cast<char*>(bytes) + of_left, sizeof bytes - of_left);
+  std::array<uint64_t, 2> prefix{};
+  for (size_t i = 0; i < sizeof bytes; ++i) prefix[i / 8] = prefix[i / 8] << 8 | bytes[i];
+  heap_.push_back({p.frequency, prefix, length_of(p), pair});
+  std::push_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return before(b, a); });
+}
+
+// Puts the pairs that are next in order by frequency and length into the empty heap; false where there are none.
+bool Trainer::refill() {
+  const auto take = [&](std::vector<uint32_t> pairs, int64_t frequency, auto&& keep) {
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      if (i % (kCheckpoint / 64) == 0) checkpoint_();
+      Pair& pair = pairs_[pairs[i]];
+      if (!is_exact(pair)) count_again(pair);
+      if (pair.frequency == static_cast<uint64_t>(frequency)) {
+        keep(pairs[i]);
+      } else {
+        wait(pairs[i]);
+      }
+    }
+  };
+  while (heap_.empty()) {
+    if (length_ < lengths_.size()) {
+      take(std::exchange(lengths_[length_++], {}), level_ + 1, [&](uint32_t pair) { push(pair); });
+    } else if (level_ >= 0) {
+      const int64_t frequency = level_--;
+      if (waiting_[static_cast<size_t>(frequency)].empty()) continue;
+      length_ = 0;
+      take(std::exchange(waiting_[static_cast<size_t>(frequency)], {}), frequency, [&](uint32_t pair) { wait(pair); });
+    } else {
+      return false;
     }
   }
-  uint64_t prefix = 0;
-  for (const unsigned char byte : bytes) prefix = prefix << 8 | byte;
-  heap_.push_back({p.frequency, prefix, symbols_[p.left].length + symbols_[p.right].length, pair});
-  std::push_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return before(b, a); });
+  return true;
 }
 
 // The best candidate, its frequency exact; false where there is none left.
 bool Trainer::next(Candidate& best) {
-  for (;;) {
-    while (level_ >= 0 && (heap_.empty() || heap_.front().frequency <= static_cast<uint64_t>(level_))) {
-      std::vector<uint32_t> level = std::move(waiting_[static_cast<size_t>(level_)]);
-      waiting_[static_cast<size_t>(level_)] = {};
-      const auto frequency = static_cast<uint64_t>(level_);
-      --level_;
-      for (size_t i = 0; i < level.size(); ++i) {
-        if (i % (kCheckpoint / 64) == 0) checkpoint_();
-        const uint32_t index = level[i];
-        if (!is_exact(pairs_[index])) count_again(pairs_[index]);
-        if (pairs_[index].frequency == frequency) {
-          push(index);
-        } else {
-          wait(index);
-        }
-      }
-    }
-    if (heap_.empty()) return false;
+  while (!heap_.empty() || refill()) {
     best = heap_.front();
     std::pop_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return before(b, a); });
     heap_.pop_back();
@@ -270,6 +289,7 @@ bool Trainer::next(Candidate& best) {
     if (pairs_[best.pair].frequency == best.frequency) return true;
     wait(best.pair);
   }
+  return false;
 }
 
 uint32_t Trainer::new_pair(uint32_t other, bool other_is_left, uint32_t symbol) {
@@ -364,7 +384,8 @@ void Trainer::compact() {
 
 std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress) {
   std::vector<Merge> merges;
-  std::unordered_set<std::string> known;
+  std::unordered_set<std::string, HashBytes, std::equal_to<>> known;
+  known.reserve(std::min<uint64_t>(wanted, 1 << 20));
   Candidate best;
   while (merges.size() < wanted && next(best) && best.frequency >= minimum_frequency) {
     if (progress) progress(merges.size(), wanted);
@@ -408,7 +429,7 @@ TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options,
     uint64_t least = minimum_frequency;
     auto text = [&] {
       const WordTable chunks = cut_into_chunks(words, alphabet, options, checkpoint);
-      if (guessing) least = std::max(least, chunks.total() / wanted / 16);
+      if (guessing) least = std::max(least, chunks.total() / wanted / 32);
       return ChunkText(chunks, alphabet);
     }();
     Trainer trainer(std::move(text), alphabet, options, least, checkpoint);

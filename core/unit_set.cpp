@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "sort_by_text.hpp"
 #include "utf8.hpp"
@@ -34,13 +36,16 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   if (!units_.empty()) throw std::logic_error("units are added before they are arranged");
   std::vector<std::string_view> texts;
   std::vector<uint8_t> opens;
-  const size_t before = rows_.size();
+  std::vector<Row> rows;
+  texts.reserve(columns.units.size());
+  opens.reserve(columns.units.size());
+  rows.reserve(columns.units.size());
   for (size_t i = 0; i < columns.units.size(); ++i) {
     if (columns.buckets[i] >= kBuckets) throw std::out_of_range("no such bucket");
     const auto put = [&](std::string_view text, bool opening) {
       texts.push_back(text);
       opens.push_back(opening);
-      rows_.push_back({0, static_cast<uint16_t>(group), columns.buckets[i], columns.counts[i]});
+      rows.push_back({0, static_cast<uint16_t>(group), columns.buckets[i], columns.counts[i]});
     };
     if (cut_lines_) {
       cut_at_newlines(columns.units[i], columns.opens[i], put);
@@ -50,67 +55,72 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   }
   std::vector<uint32_t> indices(texts.size());
   table_.find_indices(texts, opens.data(), indices.data());
-  for (size_t i = 0; i < indices.size(); ++i) rows_[before + i].unit = indices[i];
+  for (size_t i = 0; i < indices.size(); ++i) rows[i].unit = indices[i];
+  // Not one long array: growing it took more time than all that is done here.
+  added_.push_back(std::move(rows));
 }
 
 void UnitSet::arrange() {
-  std::call_once(arranged_, [this] {
-    number_units();
-    sort_rows();
-  });
+  std::call_once(arranged_, [this] { sort_rows(number_units()); });
 }
 
 // Each tokenizer goes through all units, so they lie side by side in memory in the order of their bytes.
-void UnitSet::number_units() {
+std::vector<UnitSet::Place> UnitSet::number_units() {
   std::vector<uint32_t> order(table_.size());
   std::iota(order.begin(), order.end(), 0);
   sort_by_text(order, [&](uint32_t i) { return table_.at(i).bytes; });
   size_t bytes = 0;
-  for (const uint32_t index : order) bytes += table_.at(index).bytes.size();
+  for (size_t i = 0; i < table_.size(); ++i) bytes += table_.at(i).bytes.size();
   text_.reserve(bytes);
   units_.reserve(order.size());
-  std::vector<uint32_t> numbers(order.size());
+  std::vector<Place> places(order.size());
+  size_t rows = 0;
   std::vector<Range> words;
-  for (const uint32_t index : order) {
+  table_.visit_each(order, [&](uint32_t index) {
     const Word word = table_.at(index);
     std::string_view text(text_.data() + text_.size(), word.bytes.size());
     text_ += word.bytes;
     const bool followed = cut_lines_ && text.ends_with('\n') && (word.opens_line || text.front() == ' ');
     if (followed) text.remove_suffix(1);
-    numbers[index] = static_cast<uint32_t>(units_.size());
+    places[index] = {static_cast<uint32_t>(units_.size()), rows};
+    rows += word.count;
     find_words(text, words);
     const size_t spaces = std::min(text.find_first_not_of(' '), text.size());
     const bool one_word = words.size() == 1 && words[0].begin == spaces && words[0].end == text.size();
     units_.push_back({text, word.opens_line, followed, one_word});
-  }
-  for (Row& row : rows_) row.unit = numbers[row.unit];
+  });
+  rows_.resize(rows);
   table_ = {};
+  return places;
 }
 
-void UnitSet::sort_rows() {
-  // By counting, as rows are many and units are numbered.
-  std::vector<size_t> places(units_.size() + 1);
-  for (const Row& row : rows_) ++places[row.unit + 1];
-  std::partial_sum(places.begin(), places.end(), places.begin());
-  std::vector<Row> sorted(rows_.size());
-  for (const Row& row : rows_) sorted[places[row.unit]++] = row;
+void UnitSet::sort_rows(std::vector<Place> places) {
+  for (std::vector<Row>& rows : added_) {
+    for (const Row& row : rows) {
+      Place& place = places[row.unit];
+      rows_[place.next] = row;
+      rows_[place.next++].unit = place.unit;
+    }
+    rows = {};
+  }
+  added_.clear();
   const auto key = [](const Row& row) { return row.group * kBuckets + row.bucket; };
-  // Now places[u] is where unit u ends. Rows of the same unit, group and bucket become one.
-  size_t kept = 0, first = 0;
-  for (size_t unit = 0; unit < units_.size(); ++unit) {
-    const size_t last = places[unit];
-    std::sort(&sorted[first], sorted.data() + last, [&](const Row& a, const Row& b) { return key(a) < key(b); });
-    for (size_t i = first; i < last; ++i) {
-      if (i > first && key(sorted[i]) == key(sorted[kept - 1])) {
-        sorted[kept - 1].count = add_counts(sorted[kept - 1].count, sorted[i].count);
+  // Rows of the same unit, group and bucket become one.
+  size_t kept = 0;
+  for (size_t first = 0, last; first < rows_.size(); first = last) {
+    for (last = first + 1; last < rows_.size() && rows_[last].unit == rows_[first].unit;) ++last;
+    const auto of_unit = std::span(rows_).subspan(first, last - first);
+    if (of_unit.size() > 1) std::ranges::sort(of_unit, {}, key);
+    rows_[kept++] = of_unit[0];
+    for (const Row& row : of_unit.subspan(1)) {
+      if (key(row) == key(rows_[kept - 1])) {
+        rows_[kept - 1].count = add_counts(rows_[kept - 1].count, row.count);
       } else {
-        sorted[kept++] = sorted[i];
+        rows_[kept++] = row;
       }
     }
-    first = last;
   }
-  sorted.resize(kept);
-  rows_ = std::move(sorted);
+  rows_.resize(kept);
 }
 
 std::vector<UnitSet::TextTotals> UnitSet::text_totals() {

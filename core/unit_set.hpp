@@ -57,12 +57,19 @@ class UnitSet {
   std::vector<TextTotals> text_totals();
 
  private:
-  void number_units();
-  void sort_rows();
+  // Where the rows of an entry of the table go.
+  struct Place {
+    uint32_t unit;
+    size_t next;
+  };
+  std::vector<Place> number_units();
+  void sort_rows(std::vector<Place> places);
 
   uint32_t groups_;
   bool cut_lines_;
-  WordTable table_;  // until units are arranged. The flag is `opens`; its counts mean nothing
+  // Until units are arranged. The flag of the table is `opens`, it counts rows, and its indices are their units.
+  WordTable table_;
+  std::vector<std::vector<Row>> added_;
   std::vector<Row> rows_;
   std::once_flag arranged_;
   std::string text_;  // of all units, one after the other

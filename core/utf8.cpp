@@ -1,5 +1,6 @@
 #include "utf8.hpp"
 
+#include <bit>
 #include <cstring>
 
 namespace piecework {
@@ -13,7 +14,11 @@ size_t find_invalid_utf8(std::string_view text) {
     while (last - p >= 8) {
       uint64_t block;
       std::memcpy(&block, p, 8);
-      if (block & 0x8080808080808080ULL) break;
+      block &= 0x8080808080808080ULL;
+      if (block) {
+        p += std::countr_zero(block) / 8;
+        break;
+      }
       p += 8;
     }
     if (p == last) break;

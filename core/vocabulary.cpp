@@ -6,9 +6,10 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <numeric>
 
 #include "bytes.hpp"
-#include "text_table.hpp"
+#include "splits.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -111,6 +112,18 @@ float ordered_score(const Vocabulary& vocabulary, size_t id) {
   return std::isnan(vocabulary.scores[id]) ? -std::numeric_limits<float>::infinity() : vocabulary.scores[id];
 }
 
+// By id: how many different scores are higher.
+std::vector<uint32_t> score_ranks(const Vocabulary& vocabulary) {
+  std::vector<uint32_t> order(vocabulary.size()), ranks(vocabulary.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto score = [&](uint32_t id) { return ordered_score(vocabulary, id); };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return score(a) > score(b); });
+  for (size_t i = 1; i < order.size(); ++i) {
+    ranks[order[i]] = ranks[order[i - 1]] + (score(order[i]) != score(order[i - 1]));
+  }
+  return ranks;
+}
+
 void put_json(std::string& out, std::string_view text) {
   constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
   out += '"';
@@ -166,42 +179,40 @@ std::string vocab_text(const Vocabulary& vocabulary) {
   char score[16];  // six digits, a sign, a point, an exponent
   for (size_t id = 0; id < vocabulary.size(); ++id) {
     const float value = std::isnan(vocabulary.scores[id]) ? std::abs(vocabulary.scores[id]) : vocabulary.scores[id];
-    char* end = std::to_chars(score, std::end(score), value, std::chars_format::general, 6).ptr;
+    // Training gives whole numbers, which are written faster as such; -0 is none.
+    const bool whole = value > -1e6F && value < 0 && value == std::trunc(value);
+    char* end = whole ? std::to_chars(score, std::end(score), static_cast<int32_t>(value)).ptr
+                      : std::to_chars(score, std::end(score), value, std::chars_format::general, 6).ptr;
     out.append(vocabulary.texts[id]).append(1, '\t').append(score, end).append(1, '\n');
   }
   return out;
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> merges_of(const Vocabulary& vocabulary) {
-  const TextTable ids(vocabulary.texts, [&](uint32_t id) { return vocabulary.types[id] == PieceType::normal; });
-  struct Split {
-    float score;
-    uint32_t left_characters, left, right;
-  };
-  std::vector<Split> splits;
-  std::vector<size_t> cuts;
+  std::vector<std::string> normal(vocabulary.size());
   for (size_t id = 0; id < vocabulary.size(); ++id) {
-    if (vocabulary.types[id] != PieceType::normal) continue;
-    const std::string_view text = vocabulary.texts[id];
-    cuts.clear();
-    for (size_t at = 1; at < text.size(); ++at) {
-      if (!is_continuation(static_cast<unsigned char>(text[at]))) cuts.push_back(at);
-    }
-    const float score = ordered_score(vocabulary, id);
-    for (size_t characters = cuts.size(); characters > 0; --characters) {
-      const size_t cut = cuts[characters - 1];
-      const uint32_t left = ids.find(text.substr(0, cut));
-      if (left == TextTable::kNowhere) continue;
-      const uint32_t right = ids.find(text.substr(cut));
-      if (right != TextTable::kNowhere) splits.push_back({score, static_cast<uint32_t>(characters), left, right});
-    }
+    if (vocabulary.types[id] == PieceType::normal) normal[id] = vocabulary.texts[id];
   }
-  std::stable_sort(splits.begin(), splits.end(), [](const Split& a, const Split& b) {
-    return a.score != b.score ? a.score > b.score : a.left_characters > b.left_characters;
+  std::vector<Split> splits;
+  for_each_split(normal, [&](const Split& split) {
+    if (split.left != TextTable::kNowhere && split.right != TextTable::kNowhere) splits.push_back(split);
   });
+  // Scores are few pieces each: splits are dealt out by score, and only those of one score compared.
+  const std::vector<uint32_t> ranks = score_ranks(vocabulary);
+  std::vector<uint32_t> ends(vocabulary.size() + 1, 0);
+  for (const Split& split : splits) ++ends[ranks[split.text] + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<Split> ranked(splits.size());
+  for (const Split& split : splits) ranked[ends[ranks[split.text]]++] = split;
   std::vector<std::pair<uint32_t, uint32_t>> merges;
   merges.reserve(splits.size());
-  for (const Split& split : splits) merges.emplace_back(split.left, split.right);
+  for (auto first = ranked.begin(); first != ranked.end();) {
+    const auto last = ranked.begin() + ends[ranks[first->text]];
+    std::sort(first, last, [](const Split& a, const Split& b) {
+      return a.left_characters != b.left_characters ? a.left_characters > b.left_characters : a.text < b.text;
+    });
+    for (; first != last; ++first) merges.emplace_back(first->left, first->right);
+  }
   return merges;
 }
 
@@ -237,22 +248,58 @@ std::string ids_json(const Vocabulary& vocabulary) {
 std::string merges_json(const Vocabulary& vocabulary) {
   std::vector<std::string> texts(vocabulary.size());
   for (size_t id = 0; id < vocabulary.size(); ++id) put_json(texts[id], vocabulary.texts[id]);
+  const auto merges = merges_of(vocabulary);
+  size_t size = 2;
+  for (const auto& [left, right] : merges) size += texts[left].size() + texts[right].size() + 4;
   std::string out = "[";
-  for (const auto& [left, right] : merges_of(vocabulary)) {
+  out.reserve(size);
+  for (const auto& [left, right] : merges) {
     if (out.size() > 1) out += ',';
     out.append(1, '[').append(texts[left]).append(1, ',').append(texts[right]).append(1, ']');
   }
-  return out + ']';
+  return out += ']';
 }
+
+namespace {
+
+// Whether nothing merges with what stands around a piece: a character that is in no piece, or before it the longest
+// of the user-defined symbols that start alike.
+bool keeps_apart(const Encoder& encoder, const Frame& frame) {
+  const Model& model = encoder.model();
+  const auto is_border = [&](const std::string& text) {
+    if (text.empty()) return false;
+    const Decoded c = decode_utf8(text.data(), text.data() + text.size());
+    return c.length == text.size() && encoder.is_border(c.code);
+  };
+  if (!frame.after.empty() && !is_border(frame.after)) return false;
+  if (is_border(frame.before)) return true;
+  bool is_symbol = false;
+  for (size_t id = 0; id < model.size(); ++id) {
+    if (model.types[id] != PieceType::user_defined || !model.pieces[id].starts_with(frame.before)) continue;
+    if (model.pieces[id].size() > frame.before.size()) return false;
+    is_symbol = !frame.ids_before.empty() && frame.ids_before.back() == id;
+  }
+  return is_symbol;
+}
+
+}  // namespace
 
 std::string whole_pieces(const Encoder& encoder, const Frame& frame) {
   const Model& model = encoder.model();
-  std::string texts;
+  std::string whole(model.size(), 0), texts;
+  std::vector<uint32_t> unsure;
   std::vector<size_t> ends;
-  for (const std::string& piece : model.pieces) {
+  // A tree says whether merging a piece's characters, and nothing else, leads to the piece.
+  const bool apart = keeps_apart(encoder, frame);
+  for (uint32_t id = 0; id < model.size(); ++id) {
+    if (apart && encoder.only_merges(id)) {
+      whole[id] = encoder.trees()[id].time != MergeTrees::kNever;
+      continue;
+    }
+    unsure.push_back(id);
     texts += frame.before;
     size_t at = texts.size();
-    texts += piece;
+    texts += model.pieces[id];
     if (frame.plain_spaces) {
       for (; (at = texts.find(kSpaceMarkUtf8, at)) != texts.npos;) texts.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
     }
@@ -268,17 +315,35 @@ std::string whole_pieces(const Encoder& encoder, const Frame& frame) {
   std::vector<uint32_t> expected = frame.ids_before;
   expected.push_back(0);
   expected.insert(expected.end(), frame.ids_after.begin(), frame.ids_after.end());
-  std::string whole;
+  auto id = unsure.begin();
   for (const Encoder::Batch& batch : encoder.encode_batch(views, 1)) {
     const uint32_t* ids = batch.ids.data();
     for (const size_t end : batch.ends) {
       const uint32_t* last = batch.ids.data() + end;
-      expected[frame.ids_before.size()] = static_cast<uint32_t>(whole.size());
-      whole += static_cast<char>(std::equal(ids, last, expected.begin(), expected.end()));
+      expected[frame.ids_before.size()] = *id;
+      whole[*id++] = std::equal(ids, last, expected.begin(), expected.end());
       ids = last;
     }
   }
   return whole;
+}
+
+std::vector<char32_t> lone_characters(const Vocabulary& vocabulary) {
+  std::vector<bool> alone(0x110000), known(0x110000);
+  std::vector<char32_t> found;
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string& text = vocabulary.texts[id];
+    if (vocabulary.types[id] != PieceType::normal) continue;
+    for (const char *p = text.data(), *last = p + text.size(); p < last;) {
+      const Decoded c = decode_utf8(p, last);
+      (c.length == text.size() ? known : alone)[c.code] = true;
+      p += c.length;
+    }
+  }
+  for (char32_t code = 0; code < alone.size(); ++code) {
+    if (alone[code] && !known[code]) found.push_back(code);
+  }
+  return found;
 }
 
 }  // namespace piecework

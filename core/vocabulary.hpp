@@ -36,6 +36,9 @@ std::vector<std::pair<uint32_t, uint32_t>> merges_of(const Vocabulary& vocabular
 // Normal pieces other than whitespace runs and characters that share their score with another: the highest score first.
 std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary);
 
+// Characters of normal pieces that are no normal pieces themselves, in order.
+std::vector<char32_t> lone_characters(const Vocabulary& vocabulary);
+
 // As JSON, without spaces: an object with the ids by text, and a list of pairs of texts.
 std::string ids_json(const Vocabulary& vocabulary);
 std::string merges_json(const Vocabulary& vocabulary);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "sort_by_text.hpp"
 #include "utf8.hpp"
@@ -17,13 +18,13 @@ void WordTable::flush_each(Found&& found) {
   if (n == 0) return;
   if (slots_.empty() || (size_ + n) * 3 > slots_.size() * 2) grow();
   for (size_t i = 0; i < n; ++i) {
-    const uint64_t slot = slots_[queue_[i].hash & mask_];
+    const uint64_t slot = slots_[place(queue_[i].hash)];
     if (slot) __builtin_prefetch(&entry(static_cast<uint32_t>(slot) - 1));
   }
   for (size_t i = 0; i < n; ++i) {
     const Queued& q = queue_[i];
     const uint64_t tag = q.hash >> 32;
-    for (uint64_t at = q.hash & mask_;; at = (at + 1) & mask_) {
+    for (uint64_t at = place(q.hash);; at = (at + 1) & mask_) {
       const uint64_t slot = slots_[at];
       if (slot == 0) {
         insert(q.key, q.hash, q.count);
@@ -48,15 +49,18 @@ void WordTable::flush() {
 void WordTable::find_indices(const std::vector<std::string_view>& words, const uint8_t* opens_line, uint32_t* indices) {
   flush();
   uint32_t* places[kQueue];
-  const auto record = [&](size_t i, size_t index, bool) { *places[i] = static_cast<uint32_t>(index); };
+  const auto record = [&](size_t i, size_t index, bool is_new) {
+    *places[i] = static_cast<uint32_t>(index);
+    entry(index).count += !is_new;
+  };
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word.size() > ShortKey::kMaxLength) {
-      indices[i] = static_cast<uint32_t>(add_long(word, opens_line[i], 0));
+      indices[i] = static_cast<uint32_t>(add_long(word, opens_line[i], 1));
       continue;
     }
     places[queued_] = &indices[i];
-    put(ShortKey::from_exact(word.data(), word.size(), opens_line[i]), 0);
+    put(ShortKey::from_exact(word.data(), word.size(), opens_line[i]), 1);
     if (queued_ == kQueue) flush_each(record);
   }
   flush_each(record);
@@ -68,7 +72,7 @@ size_t WordTable::add_long(std::string_view word, bool opens_line, uint64_t coun
   const uint64_t hash = hash_bytes(word) + opens_line;
   const uint64_t tail = (opens_line ? ShortKey::kFlag : 0) | ShortKey::kLongLength << ShortKey::kLengthShift |
                         static_cast<uint64_t>(word.size());
-  for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+  for (uint64_t at = place(hash);; at = (at + 1) & mask_) {
     const uint64_t slot = slots_[at];
     if (slot == 0) break;
     if (slot >> 32 != hash >> 32) continue;
@@ -88,7 +92,7 @@ void WordTable::insert(const ShortKey& key, uint64_t hash, uint64_t count) {
   if (size_ % kBlock == 0 && size_ / kBlock == blocks_.size()) {
     blocks_.push_back(std::make_unique_for_overwrite<Entry[]>(kBlock));
   }
-  uint64_t at = hash & mask_;
+  uint64_t at = place(hash);
   while (slots_[at]) at = (at + 1) & mask_;
   entry(size_) = {count, key};
   slots_[at] = (hash >> 32) << 32 | (size_ + 1);
@@ -96,13 +100,13 @@ void WordTable::insert(const ShortKey& key, uint64_t hash, uint64_t count) {
 }
 
 void WordTable::grow() {
-  slots_.assign(slots_.empty() ? 1 << 12 : slots_.size() * 2, 0);
+  const auto before = std::exchange(slots_, {std::max<size_t>(1 << 12, slots_.size() * 2), 0});
   mask_ = slots_.size() - 1;
-  for (size_t i = 0; i < size_; ++i) {
-    const uint64_t hash = key_hash(entry(i).key);
-    uint64_t at = hash & mask_;
+  for (const uint64_t slot : before) {
+    if (!slot) continue;
+    uint64_t at = place(slot);
     while (slots_[at]) at = (at + 1) & mask_;
-    slots_[at] = (hash >> 32) << 32 | (i + 1);
+    slots_[at] = slot;
   }
 }
 
@@ -139,7 +143,7 @@ void WordTable::merge(const WordTable& other) {
       continue;
     }
     queue_[queued_] = {e.key, e.key.hash(), e.count};
-    if (!slots_.empty()) __builtin_prefetch(&slots_[queue_[queued_].hash & mask_]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[place(queue_[queued_].hash)]);
     if (++queued_ == kQueue) flush();
   }
   flush();

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "huge_array.hpp"
 #include "short_key.hpp"
 
 namespace piecework {
@@ -63,7 +64,7 @@ class WordTable {
   }
   void flush();
 
-  // The index of each word; those that are new are added. Counts are left alone. `opens_line` is a byte a word.
+  // The index of each word, which is counted once; those that are new are added. `opens_line` is a byte a word.
   void find_indices(const std::vector<std::string_view>& words, const uint8_t* opens_line, uint32_t* indices);
 
   size_t size() const { return size_; }
@@ -110,13 +111,12 @@ class WordTable {
   static std::string_view long_bytes(const ShortKey& key) {
     return {reinterpret_cast<const char*>(key.words[0]), key.words[2] & ((uint64_t{1} << 56) - 1)};
   }
-  static uint64_t key_hash(const ShortKey& key) {
-    return key.length() == ShortKey::kLongLength ? key.words[1] : key.hash();
-  }
+  // Where a hash belongs: by its upper half, which the slots have too, so that a table grows without its entries.
+  uint64_t place(uint64_t hash) const { return hash >> 32 & mask_; }
   void put(const ShortKey& key, uint64_t count) {
     Queued& q = queue_[queued_++];
     q = {key, key.hash(), count};
-    if (!slots_.empty()) __builtin_prefetch(&slots_[q.hash & mask_]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[place(q.hash)]);
   }
   // Empties the queue; `found` gets the place in the queue, the index, and whether it is new.
   template <class Found>
@@ -127,7 +127,7 @@ class WordTable {
   const char* keep(std::string_view word);
 
   // A slot is the upper half of the hash and the entry's index + 1; 0 is empty.
-  std::vector<uint64_t> slots_;
+  HugeArray<uint64_t> slots_;
   uint64_t mask_ = 0;
   size_t size_ = 0;
   std::vector<std::unique_ptr<Entry[]>> blocks_;

@@ -199,6 +199,30 @@ void fuzz_encoding(Random& random, const Encoder& encoder, const SlowEncoder& sl
   REQUIRE(find_invalid_utf8(decoded) == decoded.size());
 }
 
+// What is known of a piece without encoding it is what encoding it gives.
+void fuzz_whole_pieces(Random& random, const Encoder& encoder) {
+  const Model& model = encoder.model();
+  const std::string border = "\xF4\x8F\xBC\x80";
+  Frame frame{random.chance(2) ? border : random.pick(model.pieces), random.chance(2) ? border : "", {}, {}, false};
+  frame.plain_spaces = random.chance(2);
+  encoder.encode(frame.before, frame.ids_before);
+  if (!frame.after.empty()) {
+    encoder.encode(border, frame.ids_after);
+    const size_t tokens = std::min(frame.ids_after.size(), model.byte_fallback ? border.size() : 1);
+    frame.ids_after.erase(frame.ids_after.begin(), frame.ids_after.end() - static_cast<std::ptrdiff_t>(tokens));
+  }
+  const std::string whole = whole_pieces(encoder, frame);
+  REQUIRE(whole.size() == model.size());
+  for (uint32_t id = 0; id < model.size(); ++id) {
+    const std::string piece = frame.plain_spaces ? with_spaces_for_marks(model.pieces[id]) : model.pieces[id];
+    std::vector<uint32_t> ids, expected = frame.ids_before;
+    encoder.encode(frame.before + piece + frame.after, ids);
+    expected.push_back(id);
+    expected.insert(expected.end(), frame.ids_after.begin(), frame.ids_after.end());
+    REQUIRE(whole[id] == (ids == expected));
+  }
+}
+
 // A model with anything allowed: it is refused, or works without harm.
 void fuzz_strange_model(Random& random, const std::vector<std::string>& pieces) {
   Model model = model_of(pieces, random.chance(2), {"ab", " ", "a b", "\xE2\x96\x81\xE2\x96\x81"});
@@ -217,6 +241,7 @@ void fuzz_strange_model(Random& random, const std::vector<std::string>& pieces) 
   if (random.chance(2)) model.charsmap = charsmap_of({{"a", "b"}, {"b", "  "}, {" ", ""}, {"\xC3\xA5", "\xFF"}});
   try {
     const Encoder encoder(model);
+    fuzz_whole_pieces(random, encoder);
     for (int i = 0; i < 5; ++i) {
       const std::string text = any_text(random);
       std::vector<uint32_t> ids;
@@ -301,6 +326,7 @@ void fuzz(uint64_t iterations, uint64_t seed) {
         pieces = fuzz_training(random, words, options);
         encoder = std::make_unique<Encoder>(any_model(random, pieces, options.add_dummy_prefix));
         slow = std::make_unique<SlowEncoder>(encoder->model());
+        fuzz_whole_pieces(random, *encoder);
         fuzz_strange_model(random, pieces);
       }
       Random own(seed * 1'000'003 + i);

@@ -46,12 +46,12 @@ LATEX_FOLDER = f"{RESULTS_FOLDER}/latex"
 class StudyResults:
     """The results of a study: `piecework.run` gives them, and `load` finds them again."""
 
-    def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
-        """Use `load` or `piecework.run` instead."""
+    def __init__(self, folder: Path, run: Mapping[str, Any], *, made: Mapping[str, Table] | None = None) -> None:
+        """Use `load` or `piecework.run` instead. `made` are tables that need not be read."""
         self.folder = folder
         self.run = run
         """What run.json holds: versions, settings, inputs, timings, memory, skipped records."""
-        self.tables: Mapping[str, Table] = StoredTables(folder / RESULTS_FOLDER)
+        self.tables: Mapping[str, Table] = StoredTables(folder / RESULTS_FOLDER, made or {})
         """The tables by name, each read when it is first asked for; docs/study.md lists their columns."""
         self._tokenizers: dict[str, Tokenizer] = {}
 
@@ -125,9 +125,9 @@ class StudyResults:
 class StoredTables(Mapping[str, Table]):
     """Tables of a folder by name, read when they are asked for."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, made: Mapping[str, Table]) -> None:
         self._folder = folder
-        self._read: dict[str, Table] = {}
+        self._read = dict(made)
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._read:

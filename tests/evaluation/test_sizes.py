@@ -37,6 +37,7 @@ def check_beside_the_large_one(tokenizer: pw.Tokenizer, texts: list[str]) -> Non
     together = pw.evaluate(small | {"full": tokenizer}, counts, overall=True)
     for name, each in small.items():
         assert is_smaller_size(each, tokenizer)
+        assert is_smaller_size(pw.Tokenizer.from_bytes(each.model_bytes), tokenizer)
         alone = pw.evaluate({name: each}, counts, overall=True)
         assert together.metrics.where(tokenizer=name).rows() == alone.metrics.rows()
         assert (together.frequency_array(name) == alone.frequency_array(name)).all()

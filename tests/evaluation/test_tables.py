@@ -2,13 +2,18 @@
 
 import csv
 import io
+import math
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import piecework as pw
+from piecework.evaluation.tables import _csv_field
 
 
 def test_csv_reads_back(evaluation: pw.Evaluation, tmp_path: Path) -> None:
@@ -27,6 +32,23 @@ def test_csv_with_awkward_pieces() -> None:
     assert [row[0] if row else "" for row in csv.reader(io.StringIO(table.to_csv(), newline=""))][1:] == [
         piece or "" for piece in pieces
     ]
+
+
+def test_csv_of_figures_flags_and_lists() -> None:
+    figures = [0.1, 1 / 3, 12.0, 1e-4, 9.99e-5, 1e-7, 9999999999.5, 1e10, 1e16, 1e22, 0.0, -0.0, -2.5, math.nan, None]
+    written = ["0.1", "0.3333333333333333", "12", "0.0001", "9.99e-05", "1e-07", "9999999999.5", "10000000000"]
+    written += ["10000000000000000", "10000000000000000000000", "0", "0", "-2.5", "nan", ""]
+    rows = [(figure, place % 2 == 0 or None, place or None, [place]) for place, figure in enumerate(figures)]
+    lines = pw.Table.of(["figure", "flag", "number", "list"], rows).to_csv().splitlines()
+    assert lines[0] == "figure,flag,number,list"
+    assert [line.split(",")[0] for line in lines[1:]] == written
+    assert lines[1:3] == ["0.1,True,,[0]", "0.3333333333333333,,1,[1]"]
+
+
+@given(st.lists(st.floats()))
+def test_csv_of_any_figures(figures: list[float]) -> None:
+    text = pw.Table.of(["figure"], [(figure,) for figure in figures], types={"figure": pa.float64()}).to_csv()
+    assert text.splitlines()[1:] == [_csv_field(figure) for figure in figures]
 
 
 def test_arrow_and_parquet(evaluation: pw.Evaluation, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import pytest
 import adversarial
 import piecework as pw
 from evaluation.vocabularies import tokenizer_of
+from piecework.evaluation.piece_columns import piece_columns
+from piecework.tokenizer.pieces import GROUP_ORDER
 from piecework.tokenizer.reachable import reachable_pieces
 
 
@@ -53,6 +55,17 @@ def test_no_text_has_an_unreachable_piece(byte_fallback: bool, prefix: bool) -> 
     for piece in tokenizer.pieces:
         if reachable[piece.id] and piece.type == "normal":
             assert piece.id in tokenizer.encode(f"\U0010fffd{piece.text}\U0010fffd".replace("▁", " "))
+
+
+def test_columns_are_those_of_the_pieces() -> None:
+    recipe = pw.Recipe.gpt_sw3(vocab_size=900, hard_vocab_limit=False, user_defined_symbols=("▁a", "bc"))
+    tokenizer = pw.train(pw.count_words([adversarial.text(seed) for seed in range(9)]), recipe)
+    columns = piece_columns(tokenizer)
+    assert columns.texts.to_pylist() == [piece.text for piece in tokenizer.pieces]
+    assert [GROUP_ORDER[number] for number in columns.groups] == [piece.group for piece in tokenizer.pieces]
+    assert columns.characters.tolist() == [len(piece.text) for piece in tokenizer.pieces]
+    assert columns.spaces.tolist() == [piece.text.count("▁") for piece in tokenizer.pieces]
+    assert set(np.array(GROUP_ORDER)[columns.groups]) >= {"special", "user-defined", "byte", "regular", "whitespace"}
 
 
 def test_groups_and_lengths(tokenizers: dict[str, pw.Tokenizer]) -> None:

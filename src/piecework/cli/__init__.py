@@ -107,6 +107,8 @@ def main() -> NoReturn:
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     # Looking for plugins takes pydantic longer than all else that it does here; we use none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # numpy's matrix products are small here: a second thread would spin longer than it helps.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A vocabulary is many small objects that stay: no need to go through them again and again.
     gc.set_threshold(100_000, 20, 20)
     group(prog_name="piecework")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,34 +141,38 @@ def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str
     ):
         for group in row_groups(tables, KEYS[name][-1]):
             # In one piece: the writer would else see, and write, where batches end.
-            writer.write_table(pa.concat_tables(group).combine_chunks(), row_group_size=GROUP_ROWS)
+            writer.write_table(pa.Table.from_batches(group).combine_chunks(), row_group_size=GROUP_ROWS)
             rows += sum(map(len, group))
     return {"rows": rows, "size_bytes": path.stat().st_size}
 
 
-def row_groups(tables: Iterable[pa.Table], text: str) -> Iterator[list[pa.Table]]:
-    """The tables in groups of at most GROUP_ROWS rows and, but for a single long text, GROUP_TEXT_BYTES of text."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    group: list[pa.Table] = []
+def row_groups(tables: Iterable[pa.Table], text: str) -> Iterator[list[pa.RecordBatch]]:
+    """The rows in groups of at most GROUP_ROWS rows and, but for a single long text, GROUP_TEXT_BYTES of text."""
+    group: list[pa.RecordBatch] = []
     rows = size = 0
-    for table in tables:
-        while len(table):
-            ends = compute.cumulative_sum(compute.binary_length(table.column(text)).cast("int64"))
-            fitting = compute.sum(compute.less_equal(ends, pa.scalar(GROUP_TEXT_BYTES - size))).as_py() or 0
+    for batch in (batch for table in tables for batch in table.to_batches()):
+        while len(batch):
+            ends = _offsets(batch.column(text))
+            # Of the texts, not of the offsets, of which there is one more.
+            fitting = bisect_right(ends, ends[0] + GROUP_TEXT_BYTES - size) - 1
             taken = min(fitting, GROUP_ROWS - rows)
-            if not taken and group:
+            if taken <= 0 and group:
                 yield group
                 group, rows, size = [], 0, 0
                 continue
             taken = max(1, taken)  # a single text that is larger than a group
-            group.append(table.slice(0, taken))
+            group.append(batch.slice(0, taken))
             rows += taken
-            size += ends[taken - 1].as_py()
-            table = table.slice(taken)
+            size += ends[taken] - ends[0]
+            batch = batch.slice(taken)
     if group:
         yield group
+
+
+def _offsets(texts: Any) -> memoryview[int]:
+    """Where each text of a large_string array starts, and where the last one ends."""
+    # Not with functions of pyarrow.compute, which takes longer to import than this takes for millions of rows.
+    return memoryview(texts.buffers()[1]).cast("q")[texts.offset : texts.offset + len(texts) + 1]
 
 
 def write_subsets(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -79,7 +79,7 @@ def units_to_arrow(columns: tuple[bytes, bytes, bytes, bytes, bytes]) -> pa.Tabl
     return pa.table(
         {
             "bucket": pa.Array.from_buffers(pa.uint8(), n, [None, buckets]),
-            "opens": pa.Array.from_buffers(pa.uint8(), n, [None, opens]).cast(pa.bool_()),
+            "opens": pa.Array.from_buffers(pa.bool_(), n, [None, opens]),
             "unit": pa.Array.from_buffers(pa.large_string(), n, [None, offsets, data]),
             "count": pa.Array.from_buffers(pa.uint64(), n, [None, counts]),
         }

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
+from typing import get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, Metric, divide
+from piecework.evaluation.piece_columns import PieceColumns, piece_columns
 from piecework.evaluation.tables import Table
 from piecework.terms import RunOrder
 from piecework.tokenizer import assembly
-from piecework.tokenizer.schema import NORMAL
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Curve", "Sizes", "is_smaller_size"]
@@ -86,28 +86,25 @@ _MERGES: WeakKeyDictionary[Tokenizer, _Merges] = WeakKeyDictionary()
 
 def _merges(tokenizer: Tokenizer) -> _Merges:
     if tokenizer not in _MERGES:
-        _, merges, characters, runs = assembly.disassemble(tokenizer._texts, tokenizer._vocabulary.types)
-        ids = dict(zip(tokenizer._texts, range(tokenizer.vocab_size), strict=True))
-        in_order = _in_order(tokenizer, merges, characters, runs)
-        _MERGES[tokenizer] = _Merges([ids[merge] for merge in merges], in_order)
+        columns = piece_columns(tokenizer)
+        in_order = _in_order(columns, np.array(tokenizer._vocabulary.scores))
+        _MERGES[tokenizer] = _Merges(np.flatnonzero(columns.are("regular")).tolist(), in_order)
     return _MERGES[tokenizer]
 
 
-def _in_order(tokenizer: Tokenizer, merges: list[str], characters: list[str], runs: RunOrder | None) -> bool:
+def _in_order(columns: PieceColumns, scores: Array) -> bool:
     """Whether pieces and scores are as training leaves them, so that the first merges make a smaller vocabulary.
 
     This also makes sure that whitespace runs come last. It is what resizing to the size that it has would not change.
     """
-    texts = [*merges, *characters]
-    scores = [-float(i) for i in range(len(texts))]
-    if runs is not None:
-        for run, score in assembly.whitespace_runs(runs, first_score=-float(len(texts))):
-            texts.append(run)
-            scores.append(score)
-    is_normal = [kind == NORMAL for kind in tokenizer._vocabulary.types]
+    merges, characters, runs = (np.flatnonzero(columns.are(group)) for group in ("regular", "character", "whitespace"))
+    learnt = np.concatenate([merges, characters])
+    given = list(zip(columns.texts.take(runs).to_pylist(), scores[runs].tolist(), strict=True))
+    fitting = [assembly.whitespace_runs(order, first_score=-len(learnt)) for order in get_args(RunOrder)]
     return (
-        list(compress(tokenizer._texts, is_normal)) == texts
-        and list(compress(tokenizer._vocabulary.scores, is_normal)) == scores
+        bool((np.diff(np.concatenate([learnt, runs])) > 0).all())
+        and np.array_equal(scores[learnt], -np.arange(len(learnt), dtype=float))
+        and given in ([], *fitting)
     )
 
 
@@ -126,6 +123,8 @@ def is_smaller_size(small: Tokenizer, large: Tokenizer) -> bool:
     kept = small.vocab_size - large.vocab_size + len(merges.ids)
     if kept < 0 or not merges.ids or not merges.in_order:
         return False
+    if small._resized_from is not None and small._resized_from() is large:
+        return True
     # Nearly all others differ within the first pieces.
     few = merges.ids[0] + min(kept, 100)
     return small._texts[:few] == large._texts[:few] and large.resize(small.vocab_size).model_bytes == small.model_bytes

@@ -241,12 +241,14 @@ def evaluate(
         name: Passes(tokenizer, name=name, sizes=plans[name], threads=threads) for name, tokenizer in named.items()
     }
     evaluation = Evaluation(named, chosen, units, by)
-    kept: dict[str, Pass] = {}  # of those that tell smaller sizes
-    for number, (name, tokenizer) in enumerate(named.items(), 1):
-        base = larger.get(name, name)
+    bases = [larger.get(name, name) for name in named]
+    kept: dict[str, Pass] = {}
+    for number, ((name, tokenizer), base) in enumerate(zip(named.items(), bases, strict=True), 1):
         found = kept.get(base) or passes[base].run(units, in_blocks=in_blocks)
-        if base in larger.values():
+        if base in bases[number:]:
             kept[base] = found
+        else:
+            kept.pop(base, None)
         if base != name:
             found = passes[base].smaller(found, tokenizer)
         evaluation._add(name, found, units, plans[name], set(wanted[name]))

@@ -15,8 +15,6 @@ from piecework.evaluation import intervals
 from piecework.evaluation.curves import Sizes
 from piecework.evaluation.metrics import Array, Metric, UnitKind
 from piecework.evaluation.units import BLOCKS, Arrangement, EvaluationUnits
-from piecework.tokenizer.pieces import SPACE
-from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = [
@@ -79,6 +77,10 @@ class Pass:
     """[G][B][32][sizes][`SIZE_TOTALS`], if sizes were asked for."""
     curves: Mapping[UnitKind, Array]
     """[G][number of merges, from 0 to all][`SIZE_TOTALS`]."""
+    types: Mapping[UnitKind, Array]
+    """[G, and all][B and several], if what is distinct was asked for."""
+    single_types: Mapping[UnitKind, Array]
+    """[1 and sizes][G, and all][B and several]: those that are one token."""
     detached: bytes = b""
 
     def counted(self) -> dict[UnitKind, Counted]:
@@ -114,7 +116,7 @@ class Passes:
                 arranged.units,
                 merges=sizes.merges if sizes else [],
                 sizes=sizes.wanted_merges if sizes else [],
-                curve_groups=arranged.curve_groups,
+                blocks=list(arranged.blocks.values()),
                 frequency_groups=arranged.frequency_groups,
                 threads=self._threads,
             )
@@ -135,7 +137,9 @@ class Passes:
                 kind: np.repeat(each[:, :, :, np.newaxis], len(sizes.wanted), 3) for kind, each in as_it_is.items()
             }
             curves = {kind: each.sum(axis=(1, 2))[:, np.newaxis] for kind, each in as_it_is.items()}
-        return Pass(arranged, totals, found["frequencies"], by_size, curves, found["detached"])
+        wanted = len(sizes.wanted) if sizes and sizes.merges else 0
+        types, single = arranged.types(found["types"]), arranged.types(found["single_types"], 1 + wanted)
+        return Pass(arranged, totals, found["frequencies"], by_size, curves, types, single, found["detached"])
 
     def smaller(self, found: Pass, tokenizer: Tokenizer) -> Pass:
         """What a pass of `tokenizer`, a smaller size of this one, would give."""
@@ -146,17 +150,17 @@ class Passes:
             totals[kind][..., : len(SIZE_TOTALS)] = each[:, :, :, number]
         frequencies = b""
         if found.frequencies:
-            all_pieces = _core.smaller_frequencies(
+            ids = dict(zip(self._tokenizer._texts, range(self._tokenizer.vocab_size), strict=True))
+            frequencies = _core.smaller_frequencies(
                 self._tokenizer._encoder,
                 merges=self._sizes.merges,
                 kept=self._sizes.wanted_merges[number],
+                ids=[ids[text] for text in tokenizer._texts],
                 frequencies=found.frequencies,
                 detached=found.detached,
             )
-            ids = {text: i for i, text in enumerate(self._tokenizer._texts)}
-            counts = np.frombuffer(all_pieces, np.int64).reshape(-1, self._tokenizer.vocab_size)
-            frequencies = counts[:, [ids[text] for text in tokenizer._texts]].tobytes()
-        return Pass(found.arranged, totals, frequencies, {}, {})
+        single = {kind: each[1 + number : 2 + number] for kind, each in found.single_types.items()}
+        return Pass(found.arranged, totals, frequencies, {}, {}, found.types, single)
 
 
 def figures_of(
@@ -168,7 +172,7 @@ def figures_of(
 ) -> dict[str, list[Figure]]:
     """The figures of the metrics, in the order of the groups."""
     figures: dict[str, list[Figure]] = {}
-    left_out = _LeftOut(tokenizer, found, units)
+    left_out = _LeftOut(tokenizer.vocab_size, found, units)
     for metric in metrics:
         if metric.adds_up:
             totals, text = counted[metric.units].totals, units.text[metric.units]
@@ -199,65 +203,51 @@ def size_figures(
 class _LeftOut:
     """Figures of what is distinct, with their intervals from leaving blocks out."""
 
-    def __init__(self, tokenizer: Tokenizer, found: Pass, units: EvaluationUnits) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, vocab_size: int, found: Pass, units: EvaluationUnits) -> None:
+        self._vocab_size = vocab_size
         self._units = units
-        self._totals = found.totals
+        self._found = found
         self._frequencies = found.arranged.frequencies(found.frequencies)
-        self._single: dict[UnitKind, Array] = {}
         self._at_hand: tuple[int, Array, Array] | None = None
 
     def figure(self, metric: Metric, group: int) -> Figure:
         """The figure of a metric for one group."""
-        units = self._units
-        text = units.text[metric.units][group]
-        by_block = text.reshape(BLOCKS, -1, len(TEXT_TOTALS)).sum(axis=1)
-        occupied = np.flatnonzero(by_block[:, TEXT_TOTALS.index("characters")])
-        whole: dict[str, Any] = {"vocab_size": self._tokenizer.vocab_size}
-        without: dict[str, Any] = {"vocab_size": self._tokenizer.vocab_size}
-
-        def add(name: str, sum_of_all: Any, in_block: Array) -> None:
-            whole[name], without[name] = sum_of_all, sum_of_all - in_block[occupied]
-
-        for names, values in ((TOKEN_TOTALS, self._totals[metric.units][group].sum(axis=1)), (TEXT_TOTALS, by_block)):
-            for name, column in zip(names, values.T, strict=True):
-                add(name, column.sum(), column)
+        kind = metric.units
+        text = self._units.text[kind][group].reshape(BLOCKS, -1, len(TEXT_TOTALS)).sum(axis=1)
+        occupied = np.flatnonzero(text[:, TEXT_TOTALS.index("characters")])
+        # What each block has that no other has, so that it is lost with it.
+        by_block = dict(zip(TOKEN_TOTALS, self._found.totals[kind][group].sum(axis=1).T, strict=True))
+        by_block |= zip(TEXT_TOTALS, text.T, strict=True)
+        whole: dict[str, Any] = {name: column.sum() for name, column in by_block.items()}
+        whole["vocab_size"] = self._vocab_size
+        for name, types in ("types", self._found.types), ("single_types", self._found.single_types):
+            if name in metric.totals:
+                of_group = types[kind][..., group, :].reshape(-1, BLOCKS + 1)[0]
+                by_block[name], whole[name] = of_group[:BLOCKS], of_group.sum()
         if "frequencies" in metric.totals:
-            whole["frequencies"], without["frequencies"] = self._of_pieces(metric.units, group, occupied)
-        if metric.totals & {"types", "single_types"}:
-            types = units.word_types(metric.units, group)
-            single = self._is_single(metric.units)[types.places]
-            # A type is lost with a block if it is in no other.
-            add("types", len(types.places), np.bincount(types.only_in, minlength=BLOCKS))
-            only_in = types.only_in[single]
-            add("single_types", np.count_nonzero(single), np.bincount(only_in, minlength=BLOCKS))
+            by_block["frequencies"], whole["frequencies"] = self._of_pieces(kind, group)
         numerator, denominator = map(float, metric.ratio(whole))
         interval = None
         if denominator and len(occupied) >= intervals.FEWEST_BUCKETS:
-            interval = intervals.jackknife(numerator / denominator, metric.value(without))
+            # A block at a time: frequencies of all at once would be far more than fits near the processor.
+            values = [metric.value(_without(whole, by_block, metric.totals, block)) for block in occupied.tolist()]
+            interval = intervals.jackknife(numerator / denominator, np.array(values))
         return Figure(numerator, denominator, interval)
 
-    def _of_pieces(self, kind: UnitKind, group: int, occupied: Array) -> tuple[Array, Array]:
-        """How often each piece is used in a group, and that without each block; kept for the next metric."""
+    def _of_pieces(self, kind: UnitKind, group: int) -> tuple[Array, Array]:
+        """How often each piece is used in each block of a group, and in all; kept for the next metric."""
         if self._at_hand is None or self._at_hand[0] != group:
             frequencies = self._frequencies[kind]
             by_block = frequencies[group] if group < len(frequencies) else frequencies.sum(axis=0)
-            whole = by_block.sum(axis=0)
-            self._at_hand = group, whole, whole - by_block[occupied]
+            self._at_hand = group, by_block, by_block.sum(axis=0)
         return self._at_hand[1:]
 
-    def _is_single(self, kind: UnitKind) -> Array:
-        """Which of the distinct words, each with its space, are one token."""
-        import pyarrow as pa
-        from pyarrow import compute
 
-        if kind not in self._single:
-            pieces = zip(self._tokenizer._texts, reachable_pieces(self._tokenizer), strict=True)
-            texts = [text for text, can_be_produced in pieces if can_be_produced]
-            whole_words = pa.array([" " + text[1:] for text in texts if text.startswith(SPACE)], pa.large_string())
-            single = compute.is_in(self._units.words(kind), value_set=whole_words)
-            self._single[kind] = single.to_numpy(zero_copy_only=False).astype(bool)
-        return self._single[kind]
+def _without(
+    whole: Mapping[str, Any], by_block: Mapping[str, Array], names: Iterable[str], block: int
+) -> dict[str, Any]:
+    """The totals of a metric, less those of a block."""
+    return {name: whole[name] - by_block[name][block] if name in by_block else whole[name] for name in names}
 
 
 def _bucket_sums(totals: Array, names: Sequence[str], text: Array, vocab_size: int) -> Iterator[dict[str, Any]]:

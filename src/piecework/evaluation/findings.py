@@ -25,14 +25,16 @@ class Check:
     figures: str
 
 
-def check_findings(evaluation: Evaluation, *, multilingual: str = "multilingual") -> Table:
+def check_findings(
+    evaluation: Evaluation, *, multilingual: str = "multilingual", overlap: Table | None = None
+) -> Table:
     """Each finding of the paper for each case in the evaluation, by fertility.
 
     Monolingual tokenizers are those called after a language. Nothing is assumed to hold: a finding that does not is a
-    row like any other.
+    row like any other. `overlap` is that of the vocabularies, where it is known already.
     """
     checks = [*_own_best(evaluation, multilingual), *_larger_is_better(evaluation), *_curves_flatten(evaluation)]
-    checks += [*_neighbours_help(evaluation), *_english_is_easy(evaluation), *_neighbours_overlap(evaluation)]
+    checks += [*_neighbours_help(evaluation), *_english_is_easy(evaluation), *_neighbours_overlap(evaluation, overlap)]
     rows = ((check.finding, check.case, check.holds, check.figures) for check in checks)
     return Table.of(["finding", "case", "holds", "figures"], rows, title="The paper's findings on this text")
 
@@ -121,12 +123,14 @@ def _english_is_easy(evaluation: Evaluation) -> Iterator[Check]:
             )
 
 
-def _neighbours_overlap(evaluation: Evaluation) -> Iterator[Check]:
+def _neighbours_overlap(evaluation: Evaluation, overlap: Table | None) -> Iterator[Check]:
     monolingual = {name: each for name, each in evaluation.tokenizers.items() if name in evaluation.groups}
     if set(SCANDINAVIAN) <= monolingual.keys():
-        table = vocabulary_overlap(monolingual)
+        pairs = {(row["first"], row["second"]): row for row in (overlap or vocabulary_overlap(monolingual)).rows()}
         jaccard = {
-            (row["first"], row["second"]): row["jaccard"] for row in table.rows() if row["first"] < row["second"]
+            (first, second): row["jaccard"]
+            for (first, second), row in pairs.items()
+            if first < second and {first, second} <= monolingual.keys()
         }
         order = sorted(jaccard, key=lambda pair: -jaccard[pair])
         yield Check(

@@ -6,10 +6,9 @@ are put in by the recipe, so sharing them says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +16,12 @@ from piecework.errors import InputError
 from piecework.evaluation.curves import Sizes
 from piecework.evaluation.evaluate import Evaluation, Tokenizers, named_tokenizers
 from piecework.evaluation.metrics import Array, divide
+from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table
 from piecework.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["OverlapCurve", "overlap_curve", "vocabulary_overlap"]
 
@@ -42,19 +45,15 @@ def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None 
     named = named_tokenizers(tokenizers)
     learnt = {name: _learnt(tokenizer) for name, tokenizer in named.items()}
     # Every piece of any has a number, so that what is shared are numbers that both have.
-    texts = pa.array([text for pieces in learnt.values() for text in pieces], pa.string()).dictionary_encode()
+    texts = pa.concat_arrays([pieces.texts for pieces in learnt.values()]).dictionary_encode()
     ends = np.cumsum([len(pieces) for pieces in learnt.values()])
-    has: dict[str, Array] = {}
-    uses: dict[str, Array] = {}
-    for (name, pieces), where in zip(learnt.items(), np.split(texts.indices.to_numpy(), ends[:-1]), strict=True):
-        has[name] = np.zeros(len(texts.dictionary), bool)
-        has[name][where] = True
-        if evaluation is not None:
-            uses[name] = np.zeros(len(texts.dictionary), np.int64)
-            uses[name][where] = _use(name, evaluation)[list(pieces.values())]
+    numbers = dict(zip(named, np.split(np.from_dlpack(texts.indices), ends[:-1]), strict=True))
+    has = {name: np.bincount(of, minlength=len(texts.dictionary)) > 0 for name, of in numbers.items()}
+    uses = {name: _use(name, evaluation)[learnt[name].ids] for name in named} if evaluation is not None else {}
     rows = []
     for first, second in permutations(named, 2):
-        shared = int(np.count_nonzero(has[first] & has[second]))
+        is_shared = has[second][numbers[first]]
+        shared = int(np.count_nonzero(is_shared))
         either = len(learnt[first]) + len(learnt[second]) - shared
         rows.append(
             (
@@ -63,9 +62,9 @@ def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None 
                 len(learnt[first]),
                 len(learnt[second]),
                 shared,
-                shared / len(learnt[first]) if learnt[first] else None,
+                shared / len(learnt[first]) if len(learnt[first]) else None,
                 shared / either if either else None,
-                _weighted(uses[first], has[second]) if evaluation is not None else None,
+                _weighted(uses[first], is_shared) if evaluation is not None else None,
             )
         )
     names = ["first", "second", "first_pieces", "second_pieces", "shared", "relative", "jaccard", "weighted"]
@@ -127,12 +126,14 @@ def overlap_curve(
 
     With an evaluation, `other_name` is what it calls the other tokenizer.
     """
+    from pyarrow import compute
+
     sizes = Sizes.of(tokenizer)
     learnt, others = _learnt(tokenizer), _learnt(other)
-    merges = [tokenizer._texts[number] for number in sizes.merges]
-    characters = learnt.keys() - set(merges)
-    # What is in the vocabulary at every size, then what each size adds; and where the other has it.
-    ids = np.array([others.get(text, -1) for text in (*characters, *merges)], int)
+    # What is in the vocabulary at every size, then what each size adds: the piece of the other, or -1.
+    characters = len(learnt) - len(sizes.merges)
+    places = compute.index_in(learnt.texts, value_set=others.texts).fill_null(-1)
+    ids = np.append(others.ids, -1)[np.from_dlpack(places)]
     is_shared = ids >= 0
     weighted = None
     if evaluation is not None:
@@ -140,12 +141,12 @@ def overlap_curve(
             raise InputError("overlap_curve(..., evaluation=...) also needs other_name, the other's name in it")
         use = _use(other_name, evaluation)
         steps = np.where(is_shared, use[ids], 0)
-        weighted = divide(_totals(steps, len(characters)), np.asarray(use[list(others.values())].sum()))
+        weighted = divide(_totals(steps, characters), np.asarray(use[others.ids].sum()))
     return OverlapCurve(
         vocab_sizes=sizes.vocab_sizes,
-        pieces=np.arange(len(characters), len(ids) + 1),
+        pieces=np.arange(characters, len(ids) + 1),
         other_pieces=len(others),
-        shared=_totals(is_shared.astype(int), len(characters)),
+        shared=_totals(is_shared.astype(int), characters),
         weighted=weighted,
         shared_at_equal_size=_at_equal_size(sizes, ids, other),
     )
@@ -174,18 +175,21 @@ def _at_equal_size(sizes: Sizes, ids: Array, other: Tokenizer) -> Array | None:
     return shared
 
 
-def _learnt(tokenizer: Tokenizer) -> Mapping[str, int]:
-    """The pieces that training learns, with their ids."""
-    if tokenizer not in _LEARNT:
-        columns = zip(tokenizer._texts, tokenizer._groups, strict=True)
-        _LEARNT[tokenizer] = {
-            text: number for number, (text, group) in enumerate(columns) if group in ("regular", "character")
-        }
-    return _LEARNT[tokenizer]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Learnt:
+    """The pieces that training learns: first the characters, then the merges in their order."""
+
+    ids: Array
+    texts: pa.Array[Any]
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
 
-# A vocabulary is compared with many others, and going through 64,000 pieces takes longer than comparing them.
-_LEARNT: WeakKeyDictionary[Tokenizer, dict[str, int]] = WeakKeyDictionary()
+def _learnt(tokenizer: Tokenizer) -> _Learnt:
+    columns = piece_columns(tokenizer)
+    ids = np.concatenate([np.flatnonzero(columns.are(group)) for group in ("character", "regular")])
+    return _Learnt(ids, columns.texts.take(ids))
 
 
 def _use(name: str, evaluation: Evaluation) -> Array:

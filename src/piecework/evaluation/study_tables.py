@@ -14,10 +14,12 @@ from piecework.evaluation.examples import examples
 from piecework.evaluation.findings import check_findings
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.overlap import overlap_curve, vocabulary_overlap
+from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.summary import summarise
 from piecework.evaluation.tables import Table
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
 from piecework.terms import MULTILINGUAL, OVERALL
+from piecework.tokenizer.pieces import GROUP_ORDER
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -98,7 +100,7 @@ def study_tables(
         "corpus": _corpus(counts),
         "skipped": _skipped(counts),
         "examples": _examples(compared, passages),
-        "findings": check_findings(evaluation),
+        "findings": check_findings(evaluation, overlap=overlap),
         "summary": summarise(evaluation, overlap, evaluation.curve(MULTILINGUAL, OVERALL, "fertility")),
     }
     steps.done()
@@ -181,13 +183,14 @@ def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:
     sizes = Sizes.of(tokenizer)
     ranks = np.full(tokenizer.vocab_size, -1)
     ranks[sizes.merges] = np.arange(len(sizes.merges))
+    pieces = piece_columns(tokenizer)
     columns: dict[str, Any] = {
         "id": np.arange(tokenizer.vocab_size),
-        "piece": tokenizer._texts,
+        "piece": pieces.texts,
         "score": tokenizer._vocabulary.scores,
         "type": tokenizer._types,
-        "group": tokenizer._groups,
-        "characters": list(map(len, tokenizer._texts)),
+        "group": pa.array(GROUP_ORDER).take(pieces.groups),
+        "characters": pieces.characters,
         "rank": pa.array(ranks, mask=ranks < 0),
         "since_size": sizes.smallest + 1 + ranks,
         "reachable": reachable_pieces(tokenizer),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -118,17 +118,6 @@ def count_units(
 
 
 @dataclass(frozen=True, slots=True)
-class WordTypes:
-    """The distinct words of a group, by their places among those of all groups.
-
-    `only_in` is the block of a word that occurs in one alone, else `BLOCKS`.
-    """
-
-    places: Array
-    only_in: Array
-
-
-@dataclass(frozen=True, slots=True)
 class Arrangement:
     """Units as the core takes them: of each table by group, and of some tables by group and block of buckets."""
 
@@ -144,16 +133,20 @@ class Arrangement:
         """How many of the core's groups have token frequencies: those of the text as it is, which come first."""
         return self.groups * self.blocks.get("eval", 0)
 
-    @property
-    def curve_groups(self) -> list[int]:
-        """Of each of the core's groups, to which curve it belongs: those of a table and group together."""
-        blocks = [number for number in self.blocks.values() for _ in range(self.groups)]
-        return [curve for curve, number in enumerate(blocks) for _ in range(number)]
-
     def curves(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
         """The core's curves by table, each [groups][...]."""
         numbers = np.frombuffer(data, np.int64).reshape(len(self.blocks), self.groups, *shape)
         return {kind: self.with_all(each) for kind, each in zip(self.blocks, numbers, strict=True)}
+
+    def types(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
+        """The core's word types by table, each [groups and all of them][only in this block, or in several].
+
+        With a shape, [...] comes before that.
+        """
+        if not data:
+            return {}
+        numbers = np.frombuffer(data, np.int64).reshape(*shape, len(self.blocks), self.groups + 1, -1)
+        return dict(zip(self.blocks, np.moveaxis(numbers, -3, 0), strict=True))
 
     def frequencies(self, data: bytes) -> dict[UnitKind, Array]:
         """The core's frequencies, [groups][blocks][pieces], if the text as it is is among the tables; never of all."""
@@ -184,8 +177,6 @@ class EvaluationUnits:
     >>> units = EvaluationUnits(count_units({"sv": ["ett två", "två"], "da": ["en"]}), ["eval"], ["da", "sv"])
     >>> units.text["eval"][:, :, 0].sum(axis=1).tolist()
     [1, 3]
-    >>> units.words("eval").take(units.word_types("eval", 1).places).to_pylist()
-    [' två']
     """
 
     def __init__(
@@ -207,8 +198,6 @@ class EvaluationUnits:
         self.groups: list[str] = self._languages if by == "language" else self._subsets()
         self._in_blocks = set(in_blocks)
         self._arrangements: dict[tuple[bool, bool], Arrangement] = {}
-        self._types: dict[tuple[UnitKind, int], WordTypes] = {}
-        self._words: dict[UnitKind, tuple[pa.Array[Any], list[tuple[int, int, Array]]]] = {}
 
     def arranged(self, *, in_blocks: bool = False, cut_lines: bool = True) -> Arrangement:
         """All units by group, and `in_blocks` also by block where what is distinct is asked for.
@@ -226,16 +215,6 @@ class EvaluationUnits:
         arranged = self.arranged(in_blocks=bool(self._in_blocks))
         totals = arranged.split(arranged.units.text_totals(), BUCKETS, 3)
         return {kind: np.asarray(each.sum(axis=1)) for kind, each in totals.items()}
-
-    def words(self, kind: UnitKind) -> pa.Array[Any]:
-        """The distinct words of all groups, each with one space before it."""
-        return self._word_places(kind)[0]
-
-    def word_types(self, kind: UnitKind, group: int) -> WordTypes:
-        """The distinct words of a group; the group after the last is all of them."""
-        if (kind, group) not in self._types:
-            self._types[kind, group] = self._find_types(kind, group)
-        return self._types[kind, group]
 
     def _arrange(self, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:
         units = _core.UnitSet(len(self.groups) * sum(blocks.values()), cut_lines=cut_lines)
@@ -262,42 +241,6 @@ class EvaluationUnits:
             buckets = np.from_dlpack(rows["bucket"])
             for start, stop in stretches(buckets):
                 yield self.groups.index(name), int(buckets[start]), rows.slice(start, stop - start)
-
-    def _find_types(self, kind: UnitKind, group: int) -> WordTypes:
-        words, cells = self._word_places(kind)
-        first = np.full(len(words), BLOCKS)
-        last = np.full(len(words), -1)
-        for of_group, bucket, places in cells:
-            if group in (of_group, len(self.groups)):
-                block = bucket * BLOCKS // BUCKETS
-                first[places] = np.minimum(first[places], block)
-                last[places] = np.maximum(last[places], block)
-        found = np.flatnonzero(last >= 0)
-        return WordTypes(found, np.where(first == last, first, BLOCKS)[found])
-
-    def _word_places(self, kind: UnitKind) -> tuple[pa.Array[Any], list[tuple[int, int, Array]]]:
-        """The distinct words of a table; and of each group and bucket, those in it by their places among them."""
-        import pyarrow as pa
-        from pyarrow import compute
-
-        if kind not in self._words:
-            cells, chunks = [], []
-            for group, bucket, rows in self._rows(kind):
-                units = rows["unit"].filter(compute.equal(rows["opens"], pa.scalar(0, pa.uint8())))
-                chunks.append(units.filter(compute.match_substring_regex(units, _ONE_WORD)))
-                cells.append((group, bucket))
-            found = pa.chunked_array(chunks, pa.large_string()).combine_chunks().dictionary_encode()
-            ends = np.cumsum([len(chunk) for chunk in chunks[:-1]], dtype=int)
-            places = np.split(found.indices.to_numpy(), ends) if chunks else []
-            self._words[kind] = found.dictionary, [(*cell, each) for cell, each in zip(cells, places, strict=True)]
-        return self._words[kind]
-
-
-# One space and then a word, as the core sees words: without what Python's str.split() splits at.
-_ONE_WORD = (
-    "^ [^\\x{09}-\\x{0D}\\x{1C}-\\x{20}\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}"
-    "\\x{205F}\\x{3000}]+$"
-)
 
 
 def _checked(batch: pa.RecordBatch, counts: object) -> pa.RecordBatch:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import repeat
-from operator import sub
 
 import numpy as np
 
 from piecework.evaluation.evaluate import Evaluation
 from piecework.evaluation.metrics import Array, divide
+from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table
-from piecework.tokenizer.pieces import SPACE, Piece
+from piecework.tokenizer.pieces import GROUP_ORDER, Group, Piece, vocabulary_groups
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["VocabularyAnalysis", "analyse_vocabulary", "groups_table", "lengths_table", "use_table"]
+
+_OF_TEXT: tuple[Group, ...] = ("regular", "character", "whitespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ def analyse_vocabulary(
 
 def groups_table(tokenizer: Tokenizer) -> Table:
     """The paper's table: group, pieces, the id ranges, some examples."""
+    names = np.array(GROUP_ORDER, object)[piece_columns(tokenizer).groups]
     rows = (
         (
             group.name,
@@ -67,23 +69,25 @@ def groups_table(tokenizer: Tokenizer) -> Table:
             len(group.ranges) == 1,
             "  ".join(group.examples),
         )
-        for group in tokenizer.groups()
+        for group in vocabulary_groups(tokenizer._texts, names.tolist())
     )
     return Table.of(["group", "pieces", "share", "ids", "contiguous", "examples"], rows, title="Vocabulary groups")
 
 
 def lengths_table(tokenizer: Tokenizer) -> Table:
     """How many pieces have each length in characters, by kind."""
-    texts: dict[str, list[str]] = {}
-    for group in tokenizer.groups():
-        kind = "text" if group.name in ("regular", "character", "whitespace") else group.name
-        for first, last in group.ranges:
-            texts.setdefault(kind, []).extend(tokenizer._texts[first : last + 1])
-    rows = []
-    for name in sorted(texts, key=lambda name: (name != "text", name)):
-        counted = Counter(map(len, texts[name]))
-        bare = Counter(map(sub, map(len, texts[name]), map(str.count, texts[name], repeat(SPACE))))
-        rows += [(name, length, counted[length], bare[length]) for length in sorted(counted.keys() | bare.keys())]
+    columns = piece_columns(tokenizer)
+    kinds = {"text": columns.are(*_OF_TEXT)} | {
+        group: columns.are(group) for group in sorted(GROUP_ORDER) if group not in _OF_TEXT
+    }
+    rows: list[tuple[str, int, int, int]] = []
+    for kind, chosen in kinds.items():
+        characters = columns.characters[chosen]
+        longest = characters.max(initial=0)
+        counted = np.bincount(characters, minlength=longest + 1)
+        bare = np.bincount(characters - columns.spaces[chosen], minlength=longest + 1)
+        lengths = np.flatnonzero(counted + bare)
+        rows += zip(repeat(kind), lengths.tolist(), counted[lengths].tolist(), bare[lengths].tolist())
     names = ["kind", "characters", "pieces_with_space_counted", "pieces_without_space_counted"]
     return Table.of(names, rows, title="Lengths of pieces (▁ counted, and not)")
 

@@ -167,9 +167,9 @@ class _Run:
             warn=self.warn,
         )
         self._write_study(counted)
-        self._evaluate(counted, trained)
+        tables = self._evaluate(counted, trained)
         made = ["evaluation", *self._compare(counted, trained.stages, outside)]
-        results = self._results(counted.counts, list(trained.stages))
+        results = self._results(counted.counts, list(trained.stages), tables)
         made += self._present(results, made)
         self.state.keep_only(["counts", "passages", *trained.stages.values(), *made])
         self._finish(results)
@@ -220,14 +220,15 @@ class _Run:
             with replace_atomically(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
 
-    def _evaluate(self, counted: StudyCounts, trained: Trained) -> None:
+    def _evaluate(self, counted: StudyCounts, trained: Trained) -> Mapping[str, Table]:
+        """The tables, if they had to be made."""
         folder = self.state.folder / RESULTS_FOLDER
         metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
         weights = sorted((*name, str(weight)) for name, weight in counted.counts.weights.items())
         made = self.state.outputs(["passages", *trained.stages.values()])
         key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made)
         if self.state.is_done("evaluation", key):
-            return
+            return {}
         with self.state.doing("evaluation", key) as outputs:
             tables = study_tables(
                 trained.load(),
@@ -239,6 +240,7 @@ class _Run:
             prepare_output(folder, [])
             for name, table in tables.items():
                 outputs += _write_table(table, folder / name)
+        return tables
 
     def _compare(
         self, counted: StudyCounts, tokenizers: Mapping[str, str], outside: Mapping[str, OutsideTokenizer]
@@ -262,7 +264,7 @@ class _Run:
                     outputs += _write_table(table, self.state.folder / RESULTS_FOLDER / name)
         return ["outside"]
 
-    def _results(self, counts: Counts, tokenizers: Sequence[str]) -> StudyResults:
+    def _results(self, counts: Counts, tokenizers: Sequence[str], tables: Mapping[str, Table]) -> StudyResults:
         """What there is to present, with what run.json will say of it; but no times, so that files are the same."""
         description = counts.description
         content: dict[str, Any] = {
@@ -275,7 +277,7 @@ class _Run:
             "skipped": description["skipped"],
             "inputs": {"key": description["counting_key"], "files": description["files"]},
         }
-        return StudyResults(self.state.folder, content)
+        return StudyResults(self.state.folder, content, made=tables)
 
     def _present(self, results: StudyResults, made: Sequence[str]) -> list[str]:
         """Model cards, the report, its figures, LaTeX: whatever is for people. The names of the stages."""

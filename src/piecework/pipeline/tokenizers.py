@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -75,11 +75,8 @@ class _Training:
         keys = {name: self._key(name) for name in (MULTILINGUAL, *languages)}
         left = {name: key for name, key in keys.items() if not self._state.is_done(_stage(name), key)}
         self._wanted = size * len(left)
-        if MULTILINGUAL in left:
-            self._save(MULTILINGUAL, left.pop(MULTILINGUAL), *_timed(self._train_multilingual))
-        stages = {MULTILINGUAL: _stage(MULTILINGUAL)} | self._resize()
-        self._train_languages(left)
-        return stages | {language: _stage(language) for language in languages}
+        sizes = self._train_left(left)
+        return {MULTILINGUAL: _stage(MULTILINGUAL)} | sizes | {language: _stage(language) for language in languages}
 
     def _languages(self) -> list[str]:
         """The languages that get a tokenizer: those with text to train on."""
@@ -137,22 +134,32 @@ class _Training:
             key = ("analysis", "vocab_sizes", index)
             raise StudyError([self._study.mistake(key, f"vocab_sizes in [analysis]: {error}")]) from error
 
-    def _train_languages(self, left: dict[str, str]) -> None:
-        """Several at a time: together they have about as many words as the multilingual one, so as much memory."""
+    def _train_left(self, left: dict[str, str]) -> dict[str, str]:
+        """Several at a time, the multilingual one first, as it takes longest; each is saved while others are trained.
+
+        The languages together have about as many words as the multilingual one. Gives back the stages of smaller sizes.
+        """
+        sizes = {} if MULTILINGUAL in left else self._resize()
         pool = ThreadPoolExecutor(max_workers=max(1, min(self._threads, len(left))))
         try:
-            futures = {pool.submit(_timed, partial(self._train_language, language)): language for language in left}
+            futures = {pool.submit(_timed, partial(self._train, name)): name for name in left}
             pending = set(futures)
             while pending:
-                done, pending = wait(pending, return_when=FIRST_EXCEPTION, timeout=0.2)
+                done, pending = wait(pending, return_when=FIRST_COMPLETED, timeout=0.2)
                 for future in done:
-                    language = futures[future]
-                    self._save(language, left[language], *future.result())
+                    name = futures[future]
+                    self._save(name, left[name], *future.result())
+                    if name == MULTILINGUAL:
+                        sizes = self._resize()
         finally:
             # Training looks at this when it reports, and ends soon after an error or Ctrl-C.
             self._stopped = True
             pool.shutdown(cancel_futures=True)
             self._stopped = False
+        return sizes
+
+    def _train(self, name: str) -> Tokenizer:
+        return self._train_multilingual() if name == MULTILINGUAL else self._train_language(name)
 
     def _train_language(self, language: str) -> Tokenizer:
         words = self._counts.training(language)

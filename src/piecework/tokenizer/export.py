@@ -62,7 +62,7 @@ def export_hf(tokenizer: Tokenizer, folder: str | Path, *, force: bool = False) 
 
 def export_sentencepiece(tokenizer: Tokenizer, folder: str | Path, *, force: bool = False) -> Export:
     """For SentencePiece itself: `tokenizer.model` and `tokenizer.vocab`."""
-    contents = {"tokenizer.model": tokenizer.model_bytes, "tokenizer.vocab": tokenizer.vocab_text.encode()}
+    contents = {"tokenizer.model": tokenizer.model_bytes, "tokenizer.vocab": tokenizer._vocabulary.vocab_text()}
     return _write(contents, folder, force=force)
 
 

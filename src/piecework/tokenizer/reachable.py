@@ -47,8 +47,8 @@ def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
 
 def _border(texts: list[str]) -> str:
     """A character that is in no piece."""
-    used = set("".join(texts))
-    return next(chr(code) for code in _PRIVATE if chr(code) not in used)
+    together = "".join(texts)
+    return next(chr(code) for code in _PRIVATE if chr(code) not in together)
 
 
 def _mark_bytes(tokenizer: Tokenizer, types: npt.NDArray[np.uint8], reachable: npt.NDArray[np.bool_]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +10,13 @@ from functools import cached_property
 from itertools import compress
 from pathlib import Path
 from typing import Any, Self
+from weakref import ref
 
 from piecework._core import CoreModelError, Encoder, Vocabulary
 from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
 from piecework.files import prepare_output, write_together
-from piecework.terms import PieceType
+from piecework.terms import PieceType, RunOrder
 from piecework.tokenizer import assembly
 from piecework.tokenizer.pieces import Group, Piece, VocabularyGroup, group_of, pieces_of, vocabulary_groups
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, parse_model
@@ -53,6 +55,7 @@ class Tokenizer:
         self._source = source
         self.frequencies = frequencies
         """How often training saw the pair that each merge joins, when it was merged; a model's file does not tell."""
+        self._resized_from: ref[Tokenizer] | None = None
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -114,12 +117,12 @@ class Tokenizer:
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Writes `tokenizer.model` and `tokenizer.vocab` into `folder` and gives back the model's path."""
         folder = Path(folder)
-        contents = {"tokenizer.model": self.model_bytes, "tokenizer.vocab": self.vocab_text.encode()}
+        contents = {"tokenizer.model": self.model_bytes, "tokenizer.vocab": self._vocabulary.vocab_text()}
         prepare_output(folder, list(contents), force=force)
         write_together({folder / name: data for name, data in contents.items()})
         return folder / "tokenizer.model"
 
-    @property
+    @cached_property
     def model_bytes(self) -> bytes:
         """The `.model` file."""
         data: bytes = self._model.SerializeToString(deterministic=True)
@@ -149,9 +152,14 @@ class Tokenizer:
     @cached_property
     def _meta_pieces(self) -> list[Piece]:
         """The few that are not normal, without making all the others."""
-        texts, scores = self._texts, self._vocabulary.scores
-        types = enumerate(self._vocabulary.types)
-        return [Piece(i, texts[i], scores[i], TYPE_NAMES[kind]) for i, kind in types if kind != NORMAL]
+        texts, scores, types = self._texts, self._vocabulary.scores, self._vocabulary.types
+        ids = (found.start() for found in re.finditer(b"[^%c]" % NORMAL, types))
+        return [Piece(i, texts[i], scores[i], TYPE_NAMES[types[i]]) for i in ids]
+
+    @cached_property
+    def _parts(self) -> tuple[dict[int, tuple[str, PieceType]], list[str], list[str], RunOrder | None]:
+        """What the vocabulary is put together from: several sizes are made of one."""
+        return assembly.disassemble(self._texts, self._vocabulary.types)
 
     def groups(self) -> list[VocabularyGroup]:
         """The vocabulary by group, as in the paper's table."""
@@ -216,7 +224,7 @@ class Tokenizer:
         >>> large.resize(12).model_bytes == small.model_bytes
         True
         """
-        meta, merges, characters, runs = assembly.disassemble(self._texts, self._vocabulary.types)
+        meta, merges, characters, runs = self._parts
         kept = len(merges) - (self.vocab_size - vocab_size)
         if vocab_size > self.vocab_size:
             raise InputError(f"cannot resize to {vocab_size:,}: the vocabulary has {self.vocab_size:,} pieces")
@@ -231,4 +239,6 @@ class Tokenizer:
         assembly.assemble(model, meta=meta, merges=merges[:kept], characters=characters, runs=runs)
         known = self.frequencies
         frequencies = None if known is None else {merge: known[merge] for merge in merges[:kept] if merge in known}
-        return Tokenizer(model, frequencies=frequencies)
+        resized = Tokenizer(model, frequencies=frequencies)
+        resized._resized_from = ref(self)
+        return resized

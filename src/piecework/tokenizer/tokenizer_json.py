@@ -96,16 +96,15 @@ def caveats(tokenizer: Tokenizer) -> Iterator[str]:
             f"{len(tied):,} pieces share their score with another ({_list(tied)}); SentencePiece takes the leftmost"
             " of them, other runtimes the one that is listed first"
         )
-    texts = set(tokenizer._texts) - {piece.text for piece in tokenizer._meta_pieces}
-    unused = [
-        text
-        for text in _texts_of(tokenizer, "unused")
-        if any(text[:at] in texts and text[at:] in texts for at in range(1, len(text)))
-    ]
+    if unused := _texts_of(tokenizer, "unused"):
+        texts = set(tokenizer._texts) - {piece.text for piece in tokenizer._meta_pieces}
+        unused = [
+            text for text in unused if any(text[:at] in texts and text[at:] in texts for at in range(1, len(text)))
+        ]
     if unused:
         yield f"{len(unused):,} unused pieces are merged and taken apart again by SentencePiece alone ({_list(unused)})"
     # A character that is a symbol never gets as far as merging.
-    if alone := set("".join(texts)) - texts - set(_texts_of(tokenizer, "user_defined")):
+    if alone := set(tokenizer._vocabulary.lone_characters()).difference(_texts_of(tokenizer, "user_defined")):
         what = "character is in pieces but is no piece itself"
         if len(alone) > 1:
             what = "characters are in pieces but are no pieces themselves"
@@ -175,8 +174,8 @@ def _cuts(tokenizer: Tokenizer) -> dict[str, list[str]]:
     whole = tokenizer._encoder.whole_pieces(
         before=symbol, after="", ids_before=tokenizer.encode(symbol), ids_after=[], plain_spaces=False
     )
-    columns = zip(tokenizer._texts, tokenizer._vocabulary.types, whole, strict=True)
-    unsafe = {text: kind for text, kind, is_whole in columns if not is_whole}
+    texts, types = tokenizer._texts, tokenizer._vocabulary.types
+    unsafe = {texts[found.start()]: types[found.start()] for found in re.finditer(b"\0", whole)}
     cuts: dict[str, list[str]] = {}
     for text, kind in unsafe.items():
         if kind not in _IN_TEXT or len(text) == 1:

@@ -52,7 +52,7 @@ def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progres
         )
     except OverflowError as error:
         raise InputError(f"training: {error}; lower the weights") from error
-    frequencies = dict(result.merges)
+    frequencies = result.merges
     merges = list(frequencies)
     characters = [character for character, _ in result.characters]
     _check_size(recipe, taken=len(meta) + len(characters) + reserved, found=len(merges))

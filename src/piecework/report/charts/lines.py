@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from markupsafe import Markup
@@ -21,7 +22,7 @@ LABEL_DISTANCE = 15
 POINTS_PER_PIXEL, TOLERANCE = 2, 0.15
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Line:
     """A curve: its name, its look, and its points from left to right."""
 
@@ -125,12 +126,23 @@ class LineChart:
         return parts
 
 
+# A chart is drawn in the page and again as a file of its own.
+_THINNED: WeakKeyDictionary[Line, dict[tuple[Scale, Scale], list[tuple[float, float]]]] = WeakKeyDictionary()
+
+
 def thin(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
     """The points of a curve in pixels, as few as draw the same line.
 
     The vocabulary size takes 64,000 values, and a screen has some hundred pixels for them. Two points a pixel are kept,
     and of these the ones without which the line would be off by more than `TOLERANCE`.
     """
+    drawn = _THINNED.setdefault(line, {})
+    if (x, y) not in drawn:
+        drawn[x, y] = _thinned(x, y, line)
+    return drawn[x, y]
+
+
+def _thinned(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
     known = np.flatnonzero(np.isfinite(line.y))
     columns = np.linspace(line.x[known[0]], line.x[known[-1]], max(2, int(abs(x.end - x.start) * POINTS_PER_PIXEL)))
     chosen = known[np.unique(np.searchsorted(line.x[known], columns).clip(0, len(known) - 1))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from piecework.report.blocks import Figure, Heading, Section, Sheet, printable
@@ -95,19 +94,19 @@ def _quantile(counts: dict[int, int], wanted: float) -> int:
 
 
 def _examples(readings: Readings) -> list[Sheet]:
+    import pyarrow as pa
+    from pyarrow import compute
+
     table = readings.table("pieces")
     if table is None:
         return []
-    by_length: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    names = ("piece", "group", "characters", "tokens")
-    columns: list[list[Any]] = [table.column(name) for name in names]
-    for piece, group, characters, tokens in zip(*columns, strict=True):
-        if group in ("regular", "character"):
-            by_length[characters].append((-tokens, piece))
-    rows = [
-        (length, len(pieces), [piece for _, piece in sorted(pieces)[:EXAMPLES]])
-        for length, pieces in sorted(by_length.items())
-    ]
+    rows: list[tuple[int, int, list[str]]] = []
+    learnt: Any = table.to_arrow().select(["piece", "group", "characters", "tokens"])
+    learnt = learnt.filter(compute.is_in(learnt.column("group"), value_set=pa.array(["regular", "character"])))
+    for length in sorted(learnt.column("characters").unique().to_pylist()):
+        pieces = learnt.filter(compute.equal(learnt.column("characters"), length))
+        first = compute.sort_indices(pieces, [("tokens", "descending"), ("piece", "ascending")])[:EXAMPLES]
+        rows.append((length, len(pieces), pieces.column("piece").take(first).to_pylist()))
     return [
         Sheet.of(
             "The pieces of each length that the evaluation text has most often.",

@@ -1,0 +1,80 @@
+// Documents to units, with and without punctuation.
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "check.hpp"
+#include "document_counter.hpp"
+#include "utf8.hpp"
+#include "words.hpp"
+
+namespace piecework {
+namespace {
+
+using namespace tests;
+
+using Units = std::map<std::tuple<int, bool, std::string>, uint64_t>;
+
+Units units_of(const WordTable& table) {
+  Units units;
+  for (size_t i = 0; i < table.size(); ++i) {
+    const Unit unit = DocumentCounter::unit_at(table, i);
+    units[{unit.bucket, unit.opens_document, std::string(unit.bytes)}] += unit.count;
+  }
+  return units;
+}
+
+void count_slowly(const std::string& text, uint8_t bucket, Units& units) {
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && text[end] == ' ') ++end;
+    while (end < text.size() && text[end] != ' ') ++end;
+    ++units[{bucket, at == 0, text.substr(at, end - at)}];
+    at = end;
+  }
+}
+
+TEST(units_join_where_punctuation_goes) {
+  UnitCounter counter;
+  counter.add("a - b-c  . ", 3, "");
+  CHECK(units_of(counter.take(false)) == (Units{{{3, true, "a"}, 1},
+                                                {{3, false, " -"}, 1},
+                                                {{3, false, " b-c"}, 1},
+                                                {{3, false, "  ."}, 1},
+                                                {{3, false, " "}, 1}}));
+  CHECK(units_of(counter.take(true)) == (Units{{{3, true, "a"}, 1}, {{3, false, "  bc"}, 1}, {{3, false, "   "}, 1}}));
+  CHECK_EQUAL(counter.take(true).size(), 0);
+}
+
+TEST(units_equal_those_of_the_text_without_punctuation) {
+  const std::string parts[] = {" ",  " ", "-", "+!", "a", "bcd", "é", "\n", "▁", "\xFF", std::string(30, 'x'),
+                               "..", "."};
+  Random random(5);
+  for (int round = 0; round < 2'000; ++round) {
+    UnitCounter counter;
+    Units expected, expected_plain;
+    for (size_t documents = 1 + random.below(4); documents > 0; --documents) {
+      const std::string prefix = std::string(std::array{"", "", "<|x|>", " -", "- -", "a b"}[random.below(6)]);
+      const auto bucket = static_cast<uint8_t>(random.below(2) * 31);
+      std::string document, text, plain;
+      for (size_t n = random.below(round % 10 ? 12 : 200); n > 0; --n) {
+        const std::string& part = parts[random.below(std::size(parts))];
+        document += part;
+        text += part == kSpaceMarkUtf8 ? " " : part == "\xFF" ? std::string(kReplacementUtf8) : part;
+      }
+      for (const char c : text) {
+        if (std::string_view("-+!.").find(c) == std::string_view::npos) plain += c;
+      }
+      counter.add(document, bucket, prefix);
+      count_slowly(prefix + text, bucket, expected);
+      count_slowly(prefix + plain, bucket, expected_plain);
+    }
+    const bool first = random.chance(2);  // in whichever order they are asked for
+    const Units one = units_of(counter.take(first)), other = units_of(counter.take(!first));
+    CHECK((first ? other : one) == expected);
+    CHECK((first ? one : other) == expected_plain);
+  }
+}
+
+}  // namespace
+}  // namespace piecework

@@ -1,0 +1,77 @@
+"""A vocabulary as columns, for what goes through all of its pieces: texts, groups, lengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from piecework.evaluation.metrics import Array
+from piecework.tokenizer.pieces import GROUP_ORDER, SPACE, Group, group_of
+from piecework.tokenizer.schema import NORMAL, TYPE_NAMES
+from piecework.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["PieceColumns", "piece_columns"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PieceColumns:
+    """A value for each id."""
+
+    texts: pa.Array[Any]
+    groups: Array
+    """Where in `GROUP_ORDER` the group stands."""
+    characters: Array
+    """The length in characters, ▁ counted."""
+    spaces: Array
+    """How many ▁ there are."""
+
+    def are(self, *groups: Group) -> Array:
+        """Which pieces belong to one of these groups."""
+        return np.isin(self.groups, [GROUP_ORDER.index(group) for group in groups])
+
+
+def piece_columns(tokenizer: Tokenizer) -> PieceColumns:
+    """The columns of a vocabulary.
+
+    >>> import piecework as pw
+    >>> columns = piece_columns(pw.train(pw.count_words(["ett ett tre"]), pw.Recipe(vocab_size=11)))
+    >>> columns.texts.filter(columns.are("regular")).to_pylist(), columns.characters.tolist()
+    (['et', 'ett', '▁ett', 're'], [5, 3, 4, 2, 3, 4, 2, 1, 1, 1, 1])
+    """
+    if tokenizer not in _COLUMNS:
+        _COLUMNS[tokenizer] = _columns(tokenizer)
+    return _COLUMNS[tokenizer]
+
+
+# Several tables are about the same pieces, and a piece at a time takes longer than all that is done with the columns.
+_COLUMNS: WeakKeyDictionary[Tokenizer, PieceColumns] = WeakKeyDictionary()
+
+
+def _columns(tokenizer: Tokenizer) -> PieceColumns:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    texts = pa.array(tokenizer._texts, pa.string())
+    characters, spaces = (
+        np.from_dlpack(counted).astype(np.int64)
+        for counted in (compute.utf8_length(texts), compute.count_substring(texts, SPACE))
+    )
+    types = np.frombuffer(tokenizer._vocabulary.types, np.uint8)
+    groups = _GROUP_OF_TYPE[types]
+    # Of the normal pieces, those that are one character, and those that are nothing but spaces.
+    normal = types == NORMAL
+    groups[normal & (characters == spaces)] = GROUP_ORDER.index("whitespace")
+    groups[normal & (characters == 1)] = GROUP_ORDER.index("character")
+    return PieceColumns(texts, groups, characters, spaces)
+
+
+# By the number of a type, the first of which is 1; a normal piece is taken for a longer one.
+_GROUP_OF_TYPE = np.array(
+    [0, *(GROUP_ORDER.index(group_of("ab", TYPE_NAMES[n])) for n in sorted(TYPE_NAMES))], np.uint8
+)
