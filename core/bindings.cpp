@@ -336,6 +336,17 @@ std::span<const T> column_of(const nb::bytes& bytes) {
   return {static_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
+// So many numbers as bytes, which `fill` writes while others run.
+template <class Number, class Fill>
+nb::bytes filled_bytes(size_t size, Fill&& fill) {
+  nb::bytes bytes =
+      nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size * sizeof(Number))));
+  if (!bytes.is_valid()) throw nb::python_error();
+  nb::gil_scoped_release unlocked;
+  fill(reinterpret_cast<Number*>(PyBytes_AS_STRING(bytes.ptr())));
+  return bytes;
+}
+
 nb::dict evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> merges, std::vector<uint32_t> sizes,
                   std::vector<uint32_t> blocks, uint32_t frequency_groups, unsigned threads) {
   Evaluation result;
@@ -344,9 +355,12 @@ nb::dict evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> 
     result = evaluate_units(encoder, units,
                             {std::move(merges), std::move(sizes), std::move(blocks), frequency_groups, threads});
   }
+  const FrequencyTable& frequencies = result.frequencies;
+  const auto write = [&](auto* out) { frequencies.write_by_group(out); };
   nb::dict out;
   out["totals"] = column_bytes(result.totals);
-  out["frequencies"] = column_bytes(result.frequencies);
+  out["frequencies"] = frequencies.is_small() ? filled_bytes<uint32_t>(frequencies.size(), write)
+                                              : filled_bytes<uint64_t>(frequencies.size(), write);
   out["sizes"] = column_bytes(result.sizes);
   out["curve"] = column_bytes(result.curve);
   out["detached"] = column_bytes(result.detached);
@@ -356,18 +370,25 @@ nb::dict evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> 
 }
 
 nb::bytes frequencies_of_smaller(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
-                                 const std::vector<uint32_t>& ids, const nb::bytes& frequencies,
+                                 const std::vector<uint32_t>& ids, const nb::bytes& frequencies, size_t groups,
                                  const nb::bytes& detached) {
-  if (frequencies.size() % (encoder.model().size() * sizeof(uint64_t)) || detached.size() % sizeof(Detached)) {
+  const size_t given = groups * encoder.model().size(), wanted = groups * ids.size();
+  const bool small = frequencies.size() == given * sizeof(uint32_t);
+  if ((!small && frequencies.size() != given * sizeof(uint64_t)) || detached.size() % sizeof(Detached)) {
     throw nb::value_error("frequencies and detached are columns that evaluate gives");
   }
-  std::vector<uint64_t> counts;
-  {
-    nb::gil_scoped_release unlocked;
-    counts = smaller_frequencies(encoder, merges, kept, ids, column_of<uint64_t>(frequencies),
-                                 column_of<Detached>(detached));
-  }
-  return column_bytes(counts);
+  const auto of_given = [&](auto column) {
+    bool fits = true;
+    const auto write = [&](auto* out) {
+      fits = smaller_frequencies(encoder, merges, kept, ids, column, column_of<Detached>(detached), out);
+    };
+    if constexpr (sizeof(column[0]) == sizeof(uint32_t)) {
+      nb::bytes out = filled_bytes<uint32_t>(wanted, write);
+      if (fits) return out;
+    }
+    return filled_bytes<uint64_t>(wanted, write);
+  };
+  return small ? of_given(column_of<uint32_t>(frequencies)) : of_given(column_of<uint64_t>(frequencies));
 }
 
 nb::list encode(const Encoder& encoder, nb::handle text) {
@@ -705,5 +726,5 @@ NB_MODULE(_core, m) {
   m.def("evaluate", &evaluate, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"), nb::arg("sizes"),
         nb::arg("blocks"), nb::arg("frequency_groups"), nb::arg("threads"));
   m.def("smaller_frequencies", &frequencies_of_smaller, nb::arg("encoder"), nb::kw_only(), nb::arg("merges"),
-        nb::arg("kept"), nb::arg("ids"), nb::arg("frequencies"), nb::arg("detached"));
+        nb::arg("kept"), nb::arg("ids"), nb::arg("frequencies"), nb::arg("groups"), nb::arg("detached"));
 }

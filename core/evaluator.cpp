@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -63,8 +64,7 @@ class Worker {
         prefixes_(encoder.prefix_encoder()) {
     const size_t groups = units.groups(), cells = groups * UnitSet::kBuckets;
     result.totals.resize(cells);
-    // By piece while they are added up: the groups of a unit then lie side by side.
-    result.frequencies.resize(frequency_groups_ * model_.size());
+    result.frequencies = FrequencyTable(frequency_groups_, model_.size());
     if (smaller) {
       result.sizes.resize(cells * request.sizes.size());
       result.curve.resize(layout.curves() * (request.merges.size() + 1));
@@ -85,9 +85,7 @@ class Worker {
     encoder_.trace(text_, prefixes_, tokens_);
     if (first->group < frequency_groups_) {
       // Far apart in memory, and needed in a moment.
-      for (const TracedToken& token : tokens_) {
-        __builtin_prefetch(&result.frequencies[token.id * frequency_groups_ + first->group], 1);
-      }
+      for (const TracedToken& token : tokens_) result.frequencies.prefetch(token.id, first->group);
     }
     if (of.one_word) {
       words_.assign(1, {static_cast<uint32_t>(text_.find_first_not_of(' ')), static_cast<uint32_t>(text_.size())});
@@ -114,7 +112,7 @@ class Worker {
       if (row + 1 < last && row[1].group == row->group) continue;
       // Once a group, and once a curve, as these touch memory far apart.
       if (group < frequency_groups_) {
-        for (const TracedToken& token : tokens_) result.frequencies[token.id * frequency_groups_ + group] += in_group;
+        for (const TracedToken& token : tokens_) result.frequencies.add(token.id, group, in_group);
       }
       if (smaller_ && joined_from_ && spaces_ > 1 && group < frequency_groups_) {
         detached_[{group, spaces_, joined_from_}] += in_group;
@@ -320,20 +318,6 @@ class Worker {
   std::vector<std::vector<int64_t>> text_tokens_;
 };
 
-// Rows become columns, a square at a time, so that neither side jumps through memory.
-std::vector<uint64_t> transposed(const std::vector<uint64_t>& values, size_t columns) {
-  constexpr size_t kSquare = 32;
-  const size_t rows = columns ? values.size() / columns : 0;
-  std::vector<uint64_t> result(values.size());
-  for (size_t row = 0; row < rows; row += kSquare) {
-    for (size_t column = 0; column < columns; ++column) {
-      for (size_t r = row; r < std::min(row + kSquare, rows); ++r)
-        result[column * rows + r] = values[r * columns + column];
-    }
-  }
-  return result;
-}
-
 void add_up(Evaluation& sum, const Evaluation& part) {
   for (size_t i = 0; i < sum.totals.size(); ++i) {
     sum.totals[i].tokens += part.totals[i].tokens;
@@ -343,7 +327,7 @@ void add_up(Evaluation& sum, const Evaluation& part) {
     sum.totals[i].unknown += part.totals[i].unknown;
     sum.totals[i].bytes += part.totals[i].bytes;
   }
-  for (size_t i = 0; i < sum.frequencies.size(); ++i) sum.frequencies[i] += part.frequencies[i];
+  sum.frequencies.add(part.frequencies);
   for (size_t i = 0; i < sum.sizes.size(); ++i) sum.sizes[i] += part.sizes[i];
   for (size_t i = 0; i < sum.curve.size(); ++i) sum.curve[i] += part.curve[i];
   for (size_t i = 0; i < sum.types.size(); ++i) sum.types[i] += part.types[i];
@@ -388,7 +372,6 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const Evaluati
   Evaluation result = std::move(workers[0]->result);
   for (size_t t = 1; t < threads; ++t) add_up(result, workers[t]->result);
   workers.clear();
-  result.frequencies = transposed(result.frequencies, std::min(units.groups(), request.frequency_groups));
   if (!request.merges.empty()) {
     const size_t points = request.merges.size() + 1;
     for (size_t group = 0; group < layout.curves(); ++group) {
@@ -399,18 +382,19 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const Evaluati
   return result;
 }
 
-std::vector<uint64_t> smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
-                                          const std::vector<uint32_t>& ids, std::span<const uint64_t> frequencies,
-                                          std::span<const Detached> detached) {
+template <class Given, class Number>
+bool smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
+                         const std::vector<uint32_t>& ids, std::span<const Given> frequencies,
+                         std::span<const Detached> detached, Number* out) {
   const size_t pieces = encoder.model().size();
   const SmallerSizes smaller(encoder, merges, {});
   PrefixEncoder prefixes = encoder.prefix_encoder();
   std::vector<TracedToken> tokens;
-  std::vector<uint64_t> result, of_group(pieces);
+  std::vector<uint64_t> of_group(pieces);
   const size_t groups = frequencies.size() / pieces;
-  result.reserve(groups * ids.size());
   std::vector<std::vector<Detached>> by_group(groups);
   for (const Detached& each : detached) by_group.at(each.group).push_back(each);
+  uint64_t largest = 0;
   for (size_t group = 0; group < groups; ++group) {
     std::copy_n(frequencies.begin() + static_cast<ptrdiff_t>(group * pieces), pieces, of_group.begin());
     smaller.take_apart(of_group.data(), kept, [](uint32_t, uint64_t) {});
@@ -425,9 +409,20 @@ std::vector<uint64_t> smaller_frequencies(const Encoder& encoder, const std::vec
       add(spaces - 1, -count);
       add(1, -count);
     }
-    for (const uint32_t id : ids) result.push_back(of_group.at(id));
+    for (const uint32_t id : ids) {
+      largest = std::max(largest, of_group.at(id));
+      *out++ = static_cast<Number>(of_group[id]);
+    }
   }
-  return result;
+  return largest <= std::numeric_limits<Number>::max();
 }
+
+#define PIECEWORK_SMALLER_FREQUENCIES(Given, Number)                                                                 \
+  template bool smaller_frequencies(const Encoder&, const std::vector<uint32_t>&, uint32_t,                          \
+                                    const std::vector<uint32_t>&, std::span<const Given>, std::span<const Detached>, \
+                                    Number*)
+PIECEWORK_SMALLER_FREQUENCIES(uint32_t, uint32_t);
+PIECEWORK_SMALLER_FREQUENCIES(uint32_t, uint64_t);
+PIECEWORK_SMALLER_FREQUENCIES(uint64_t, uint64_t);
 
 }  // namespace piecework

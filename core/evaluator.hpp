@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "encoder.hpp"
+#include "frequency_table.hpp"
 #include "unit_set.hpp"
 
 namespace piecework {
@@ -44,10 +45,10 @@ struct Detached {
 using WordTypes = std::vector<uint64_t>;
 
 struct Evaluation {
-  std::vector<TokenTotals> totals;    // [group][bucket]
-  std::vector<uint64_t> frequencies;  // [the first groups, as many as asked for][piece]
-  std::vector<SizeTotals> sizes;      // [group][bucket][size]
-  std::vector<SizeTotals> curve;      // [table][group][number of merges, from 0 to all]
+  std::vector<TokenTotals> totals;  // [group][bucket]
+  FrequencyTable frequencies;       // of the first groups, as many as asked for
+  std::vector<SizeTotals> sizes;    // [group][bucket][size]
+  std::vector<SizeTotals> curve;    // [table][group][number of merges, from 0 to all]
   // [table][group, and then all of them][blocks + 1]; and of those that are one token, with all merges and at each
   // size.
   WordTypes types, single_types;
@@ -71,9 +72,11 @@ struct EvaluationRequest {
 Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request);
 
 // How often each piece is used with only the first `kept` of the merges, from the frequencies with all of them:
-// [group][piece], as `evaluate_units` gives them with `detached`. Of the pieces, those in `ids`, in that order.
-std::vector<uint64_t> smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
-                                          const std::vector<uint32_t>& ids, std::span<const uint64_t> frequencies,
-                                          std::span<const Detached> detached);
+// [group][piece], as `evaluate_units` gives them with `detached`. Of the pieces, those in `ids`, in that order, are
+// written to `out`. False if a number does not fit there.
+template <class Given, class Number>
+bool smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
+                         const std::vector<uint32_t>& ids, std::span<const Given> frequencies,
+                         std::span<const Detached> detached, Number* out);
 
 }  // namespace piecework

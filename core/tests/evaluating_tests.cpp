@@ -130,5 +130,28 @@ TEST(evaluating_units_as_documents) {
   }
 }
 
+TEST(frequencies_of_any_size_are_exact) {
+  std::mt19937_64 random(4);
+  constexpr size_t kGroups = 3, kPieces = 70;
+  for (const unsigned bits : {12U, 20U, 40U}) {
+    FrequencyTable first(kGroups, kPieces), second(kGroups, kPieces);
+    std::vector<uint64_t> wanted(kGroups * kPieces), found(wanted.size());
+    for (size_t i = 0; i < 5000; ++i) {
+      const size_t group = random() % kGroups, piece = random() % kPieces;
+      const uint64_t count = random() >> (64 - bits);
+      (i % 2 ? first : second).add(piece, group, count);
+      wanted[group * kPieces + piece] += count;
+    }
+    first.add(second);
+    first.write_by_group(found.data());
+    CHECK(found == wanted);
+    CHECK(first.is_small() == (*std::max_element(wanted.begin(), wanted.end()) <= UINT32_MAX));
+    if (!first.is_small()) continue;
+    std::vector<uint32_t> narrow(wanted.size());
+    first.write_by_group(narrow.data());
+    CHECK(std::equal(narrow.begin(), narrow.end(), wanted.begin(), wanted.end()));
+  }
+}
+
 }  // namespace
 }  // namespace piecework

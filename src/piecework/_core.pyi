@@ -148,5 +148,12 @@ def evaluate(
     threads: int,
 ) -> dict[str, bytes]: ...
 def smaller_frequencies(
-    encoder: Encoder, *, merges: Sequence[int], kept: int, ids: Sequence[int], frequencies: bytes, detached: bytes
+    encoder: Encoder,
+    *,
+    merges: Sequence[int],
+    kept: int,
+    ids: Sequence[int],
+    frequencies: bytes,
+    groups: int,
+    detached: bytes,
 ) -> bytes: ...

@@ -1,6 +1,7 @@
 """One pass gives every size: the curve equals really resized tokenizers, at each of its points."""
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ import piecework as pw
 from evaluation.conftest import Sample
 from evaluation.direct import SIZE_TOTALS, count_directly, texts_of
 from piecework.evaluation.curves import Sizes, is_smaller_size
+from piecework.evaluation.units import UnitCounts
 from piecework.terms import RunOrder
 
 WORDS = st.text("aabbc▁ é\n1.", min_size=0, max_size=12)
@@ -118,3 +120,32 @@ def test_gains_add_up(evaluation: pw.Evaluation) -> None:
     higher = evaluation.curve("multilingual", "sv", "bytes_per_token")
     assert np.all(higher.gains(1000) > 0)
     assert len(curve.gains(10**6)) == 0
+
+
+@pytest.mark.parametrize("times", [30_000, 2**29, 2**41])
+def test_counts_of_any_size_are_exact(times: int) -> None:
+    """So many copies of every document have so many times the tokens, also where 16 and 32 bits do not hold them."""
+    texts = [f"{'  ' * n}en rask räv {n}\nhoppar över en lat hund" for n in range(40)]
+    tokenizer = pw.train(pw.count_words(texts), pw.Recipe.gpt_sw3(vocab_size=340))
+    tokenizers = {"full": tokenizer, "small": tokenizer.resize(325)}
+    once = pw.count_units({"sv": texts})
+    many = UnitCounts(
+        {
+            kind: {
+                language: table.set_column(
+                    table.schema.get_field_index("count"), "count", pc.multiply(table["count"], times)
+                )
+                for language, table in tables.items()
+            }
+            for kind, tables in once._tables.items()
+        }
+    )
+    single, multiple = (pw.evaluate(tokenizers, counts) for counts in (once, many))
+    for name in tokenizers:
+        assert (multiple.frequency_array(name) == single.frequency_array(name) * times).all()
+        for sums, wanted in zip(
+            multiple.bucket_totals(name).values(), single.bucket_totals(name).values(), strict=True
+        ):
+            assert (sums == wanted * times).all()
+        for found, wanted in zip(multiple.metrics.rows(), single.metrics.rows(), strict=True):
+            assert found["value"] == pytest.approx(wanted["value"], rel=1e-12), found["metric"]

@@ -69,6 +69,7 @@ class Pass:
     """What the core counts for one tokenizer, by blocks of buckets: B of them, or 1."""
 
     arranged: Arrangement
+    vocab_size: int
     totals: Mapping[UnitKind, Array]
     """[G][B][32][`TOKEN_TOTALS`]."""
     frequencies: bytes
@@ -83,13 +84,19 @@ class Pass:
     """[1 and sizes][G, and all][B and several]: those that are one token."""
     detached: bytes = b""
 
+    def by_block(self) -> dict[UnitKind, Array]:
+        """The frequencies, [G][B][pieces]."""
+        return self.arranged.frequencies(self.frequencies, self.vocab_size)
+
     def counted(self) -> dict[UnitKind, Counted]:
         """The same without blocks."""
-        frequencies = self.arranged.frequencies(self.frequencies)
+        frequencies = {
+            kind: self.arranged.with_all(each.sum(axis=1, dtype=np.int64)) for kind, each in self.by_block().items()
+        }
         return {
             kind: Counted(
                 np.asarray(totals.sum(axis=1)),
-                self.arranged.with_all(frequencies[kind].sum(axis=1)) if kind in frequencies else None,
+                frequencies.get(kind),
                 np.asarray(self.sizes[kind].sum(axis=1)) if kind in self.sizes else None,
                 self.curves.get(kind),
             )
@@ -139,7 +146,17 @@ class Passes:
             curves = {kind: each.sum(axis=(1, 2))[:, np.newaxis] for kind, each in as_it_is.items()}
         wanted = len(sizes.wanted) if sizes and sizes.merges else 0
         types, single = arranged.types(found["types"]), arranged.types(found["single_types"], 1 + wanted)
-        return Pass(arranged, totals, found["frequencies"], by_size, curves, types, single, found["detached"])
+        return Pass(
+            arranged,
+            self._tokenizer.vocab_size,
+            totals,
+            found["frequencies"],
+            by_size,
+            curves,
+            types,
+            single,
+            found["detached"],
+        )
 
     def smaller(self, found: Pass, tokenizer: Tokenizer) -> Pass:
         """What a pass of `tokenizer`, a smaller size of this one, would give."""
@@ -157,10 +174,11 @@ class Passes:
                 kept=self._sizes.wanted_merges[number],
                 ids=[ids[text] for text in tokenizer._texts],
                 frequencies=found.frequencies,
+                groups=found.arranged.frequency_groups,
                 detached=found.detached,
             )
         single = {kind: each[1 + number : 2 + number] for kind, each in found.single_types.items()}
-        return Pass(found.arranged, totals, frequencies, {}, {}, found.types, single)
+        return Pass(found.arranged, tokenizer.vocab_size, totals, frequencies, {}, {}, found.types, single)
 
 
 def figures_of(
@@ -172,7 +190,7 @@ def figures_of(
 ) -> dict[str, list[Figure]]:
     """The figures of the metrics, in the order of the groups."""
     figures: dict[str, list[Figure]] = {}
-    left_out = _LeftOut(tokenizer.vocab_size, found, units)
+    left_out = _LeftOut(found, units)
     for metric in metrics:
         if metric.adds_up:
             totals, text = counted[metric.units].totals, units.text[metric.units]
@@ -203,11 +221,10 @@ def size_figures(
 class _LeftOut:
     """Figures of what is distinct, with their intervals from leaving blocks out."""
 
-    def __init__(self, vocab_size: int, found: Pass, units: EvaluationUnits) -> None:
-        self._vocab_size = vocab_size
+    def __init__(self, found: Pass, units: EvaluationUnits) -> None:
         self._units = units
         self._found = found
-        self._frequencies = found.arranged.frequencies(found.frequencies)
+        self._frequencies = found.by_block()
         self._at_hand: tuple[int, Array, Array] | None = None
 
     def figure(self, metric: Metric, group: int) -> Figure:
@@ -219,7 +236,7 @@ class _LeftOut:
         by_block = dict(zip(TOKEN_TOTALS, self._found.totals[kind][group].sum(axis=1).T, strict=True))
         by_block |= zip(TEXT_TOTALS, text.T, strict=True)
         whole: dict[str, Any] = {name: column.sum() for name, column in by_block.items()}
-        whole["vocab_size"] = self._vocab_size
+        whole["vocab_size"] = self._found.vocab_size
         for name, types in ("types", self._found.types), ("single_types", self._found.single_types):
             if name in metric.totals:
                 of_group = types[kind][..., group, :].reshape(-1, BLOCKS + 1)[0]
@@ -238,8 +255,8 @@ class _LeftOut:
         """How often each piece is used in each block of a group, and in all; kept for the next metric."""
         if self._at_hand is None or self._at_hand[0] != group:
             frequencies = self._frequencies[kind]
-            by_block = frequencies[group] if group < len(frequencies) else frequencies.sum(axis=0)
-            self._at_hand = group, by_block, by_block.sum(axis=0)
+            by_block = frequencies[group] if group < len(frequencies) else frequencies.sum(axis=0, dtype=np.int64)
+            self._at_hand = group, by_block, by_block.sum(axis=0, dtype=np.int64)
         return self._at_hand[1:]
 
 

@@ -148,11 +148,16 @@ class Arrangement:
         numbers = np.frombuffer(data, np.int64).reshape(*shape, len(self.blocks), self.groups + 1, -1)
         return dict(zip(self.blocks, np.moveaxis(numbers, -3, 0), strict=True))
 
-    def frequencies(self, data: bytes) -> dict[UnitKind, Array]:
-        """The core's frequencies, [groups][blocks][pieces], if the text as it is is among the tables; never of all."""
+    def frequencies(self, data: bytes, vocab_size: int) -> dict[UnitKind, Array]:
+        """The core's frequencies, [groups][blocks][pieces], if the text as it is is among the tables; never of all.
+
+        They have 32 bits where all of them fit, so sums of them must say that they want 64.
+        """
         if not self.frequency_groups:
             return {}
-        return {"eval": np.frombuffer(data, np.int64).reshape(self.groups, self.blocks["eval"], -1)}
+        small = len(data) == self.frequency_groups * vocab_size * 4
+        numbers = np.frombuffer(data, np.uint32 if small else np.int64)
+        return {"eval": numbers.reshape(self.groups, self.blocks["eval"], vocab_size)}
 
     def split(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
         """The core's whole numbers by table, each [groups][blocks][...]; none reaches 2**63, so signed ones do."""
