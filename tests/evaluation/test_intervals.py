@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import piecework as pw
 from piecework.evaluation import intervals
@@ -80,3 +82,8 @@ def test_quantiles() -> None:
     for degrees, expected in ((7, 2.3646), (15, 2.1314), (31, 2.0395)):
         assert intervals.student_quantile(0.975, degrees) == pytest.approx(expected, abs=0.003)
     assert 0.018 < intervals.tail(32) < 0.020
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=50), st.floats(0, 1))
+def test_quantiles_are_those_of_numpy(values: list[float], share: float) -> None:
+    assert intervals.quantile(np.sort(values), share) == np.quantile(values, share)
