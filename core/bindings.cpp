@@ -298,12 +298,12 @@ nb::list text_list(const Vocabulary& vocabulary) {
   return out;
 }
 
-template <std::string (*write)(const Vocabulary&)>
-nb::bytes written(const Vocabulary& vocabulary) {
+template <auto write, class From>
+nb::bytes written(const From& from) {
   std::string bytes;
   {
     nb::gil_scoped_release unlocked;
-    bytes = write(vocabulary);
+    bytes = write(from);
   }
   return raw_bytes(bytes.data(), bytes.size());
 }
@@ -658,10 +658,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("scores", [](const Vocabulary& vocabulary) { return vocabulary.scores; })
       .def_prop_ro("types",
                    [](const Vocabulary& vocabulary) { return raw_bytes(vocabulary.types.data(), vocabulary.size()); })
-      .def("to_bytes", &written<write_pieces>)
-      .def("vocab_text", &written<vocab_text>)
-      .def("ids_json", &written<ids_json>)
-      .def("merges_json", &written<merges_json>)
+      .def("to_bytes", &written<write_pieces, Vocabulary>)
+      .def("vocab_text", &written<vocab_text, Vocabulary>)
+      .def("ids_json", &written<ids_json, Vocabulary>)
       .def("tied_pieces", &tied_pieces)
       .def("lone_characters", [](const Vocabulary& vocabulary) {
         std::string text;
@@ -690,6 +689,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("newlines_stand_alone", &Encoder::newlines_stand_alone)
       .def("encode_columns", &encode_columns, nb::arg("text"))
       .def("merge_columns", &merge_columns, nb::arg("text"))
+      .def("merges_json", &written<merges_json, Encoder>)
       .def(
           "whole_pieces",
           [](const Encoder& encoder, std::string before, std::string after, std::vector<uint32_t> ids_before,

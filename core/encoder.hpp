@@ -69,8 +69,13 @@ class Encoder {
 
   // For evaluation: the tokens of a unit that is given as normalised text. `prefixes` is one that prefix_encoder made.
   void trace(std::string_view unit, PrefixEncoder& prefixes, std::vector<TracedToken>& tokens) const;
-  PrefixEncoder prefix_encoder() const { return {merger_, trees()}; }
+  PrefixEncoder prefix_encoder() const;
   const MergeTrees& trees() const;
+  // Calls `use(left, right, merged)` for each two symbols that are merged where they stand side by side.
+  template <class Use>
+  void for_each_merge(Use&& use) const {
+    merger_.for_each_merge(use);
+  }
   size_t count_tokens(std::string_view normalized) const;
   // Whether merging alone decides what becomes of a piece's text: it has several characters, no user-defined symbol
   // starts in it, and it comes through normalisation as it is.
@@ -112,8 +117,10 @@ class Encoder {
   std::vector<uint8_t> boundaries_;
   std::array<uint32_t, 128> ascii_ids_;  // the id of a one-character unit, or kNoSymbol where it takes several
 
-  mutable std::once_flag growing_;
-  mutable std::unique_ptr<const MergeTrees> trees_;  // made when somebody asks for them
+  // Made when somebody asks for them.
+  mutable std::once_flag growing_, indexing_;
+  mutable std::unique_ptr<const MergeTrees> trees_;
+  mutable std::unique_ptr<const SuffixIndex> suffixes_;
 
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Scratch>> idle_;

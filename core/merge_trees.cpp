@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
-#include "sort_by_text.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
 MergeTrees::MergeTrees(const Merger& merger, const Model& model)
-    : merger_(merger),
-      nodes_(merger.symbol_count()),
-      begins_(merger.symbol_count()),
-      shorter_(merger.symbol_count(), kNoSymbol) {
+    : merger_(merger), nodes_(merger.symbol_count()), begins_(merger.symbol_count()) {
   SymbolId symbol = 0;
   const auto add = [&](std::string_view text) {
     begins_[symbol] = static_cast<uint32_t>(text_.size());
@@ -25,7 +22,6 @@ MergeTrees::MergeTrees(const Merger& merger, const Model& model)
     add(character);
   }
   grow(model);
-  index_suffixes();
 }
 
 // Trees of shorter pieces first. A piece is made of the two symbols that the text would end as if it were no piece.
@@ -35,18 +31,16 @@ void MergeTrees::grow(const Model& model) {
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   std::vector<std::pair<SymbolId, SymbolId>> pairs(ends.back());
   merger_.for_each_merge([&](SymbolId left, SymbolId right, SymbolId piece) { pairs[ends[piece]++] = {left, right}; });
-  std::vector<SymbolId> pieces;  // of several characters
+  std::vector<std::pair<uint32_t, SymbolId>> pieces;  // of several characters, with their lengths
   for (SymbolId piece = 0; piece < model.size(); ++piece) {
     const std::string_view whole = text(piece);
     if (whole.empty() || decode_utf8(whole.data(), whole.data() + whole.size()).length == whole.size()) continue;
-    pieces.push_back(piece);
+    pieces.emplace_back(nodes_[piece].length, piece);
     nodes_[piece].time = kNever;
   }
-  std::sort(pieces.begin(), pieces.end(), [&](SymbolId a, SymbolId b) {
-    return nodes_[a].length != nodes_[b].length ? nodes_[a].length < nodes_[b].length : a < b;
-  });
+  std::sort(pieces.begin(), pieces.end());
   // The pairs of a piece start where those of the one before end.
-  for (const SymbolId piece : pieces) {
+  for (const auto& [length, piece] : pieces) {
     for (uint32_t i = piece ? ends[piece - 1] : 0; i < ends[piece]; ++i) {
       const auto [left, right] = pairs[i];
       const Node &l = nodes_[left], &r = nodes_[right];
@@ -114,66 +108,6 @@ bool MergeTrees::try_merging(SymbolId left, SymbolId right, bool as_they_are) co
     if (event.begin == 0) end = event.end;
   }
   return end == middle;
-}
-
-void MergeTrees::index_suffixes() {
-  std::vector<std::string> reversed;
-  for (const SymbolId symbol : by_length_) reversed.emplace_back(text(symbol).rbegin(), text(symbol).rend());
-  std::vector<uint32_t> order(reversed.size());
-  std::iota(order.begin(), order.end(), 0);
-  sort_by_text(order, [&](uint32_t i) { return std::string_view(reversed[i]); });
-  // A node is a range of symbols that end alike; those that a node waits to be divided into come behind all others.
-  struct Range {
-    uint32_t begin, end, depth;
-  };
-  std::vector<Range> children, ranges{{0, static_cast<uint32_t>(order.size()), 0}};
-  labels_.push_back(0);
-  trie_.push_back({0, kNoSymbol});
-  starts_.assign(1 << 16, 0);
-  for (uint32_t node = 0; node < ranges.size(); ++node) {
-    const auto [first, end, depth] = ranges[node];
-    trie_[node].first_child = static_cast<uint32_t>(ranges.size());
-    uint32_t begin = first;
-    if (begin < end && reversed[order[begin]].size() == depth) {
-      const SymbolId symbol = by_length_[order[begin++]];
-      shorter_[symbol] = trie_[node].longest;
-      trie_[node].longest = symbol;
-    }
-    children.clear();
-    while (begin < end) {
-      uint32_t stop = begin + 1;
-      while (stop < end && reversed[order[stop]][depth] == reversed[order[begin]][depth]) ++stop;
-      children.push_back({begin, stop, depth + 1});
-      begin = stop;
-    }
-    // Where more symbols lie comes first, as it is looked for more often.
-    std::stable_sort(children.begin(), children.end(),
-                     [](const Range& a, const Range& b) { return a.end - a.begin > b.end - b.begin; });
-    for (const Range& child : children) {
-      const auto label = static_cast<unsigned char>(reversed[order[child.begin]][depth]);
-      if (depth == 1) starts_[static_cast<size_t>(label << 8 | labels_[node])] = static_cast<uint32_t>(ranges.size());
-      ranges.push_back(child);
-      labels_.push_back(label);
-      trie_.push_back({0, trie_[node].longest});
-    }
-  }
-  trie_.push_back({static_cast<uint32_t>(ranges.size()), kNoSymbol});
-}
-
-SymbolId MergeTrees::longest_suffix(std::string_view text) const {
-  if (text.size() < 2) return kNoSymbol;
-  const auto* const data = reinterpret_cast<const unsigned char*>(text.data());
-  size_t at = text.size() - 2;
-  uint32_t node = starts_[static_cast<size_t>(data[at] << 8 | data[at + 1])];
-  while (node && at > 0) {
-    const unsigned char label = data[--at];
-    uint32_t child = trie_[node].first_child;
-    const uint32_t end = trie_[node + 1].first_child;
-    while (child < end && labels_[child] != label) ++child;
-    if (child == end) break;
-    node = child;
-  }
-  return trie_[node].longest;
 }
 
 }  // namespace piecework

@@ -37,17 +37,13 @@ class MergeTrees {
   // piece.
   bool stay_apart(SymbolId left, SymbolId right) const;
 
-  // Of the symbols that a text ends with, and that are longer than a character: the longest; and after that, the next.
-  SymbolId longest_suffix(std::string_view text) const;
-  SymbolId next_suffix(SymbolId symbol) const { return shorter_[symbol]; }
+  std::string_view text(SymbolId symbol) const { return {text_.data() + begins_[symbol], nodes_[symbol].length}; }
 
  private:
   void grow(const Model& model);
-  void index_suffixes();
   template <bool kInOrder>
   bool no_merge_across(SymbolId left, SymbolId right, bool as_they_are) const;
   bool try_merging(SymbolId left, SymbolId right, bool as_they_are) const;
-  std::string_view text(SymbolId symbol) const { return {text_.data() + begins_[symbol], nodes_[symbol].length}; }
 
   const Merger& merger_;
   std::vector<Node> nodes_;
@@ -55,17 +51,6 @@ class MergeTrees {
   std::string text_;
   bool in_order_ = true;  // no symbol merges before one that it is made of
   std::vector<SymbolId> by_length_;
-
-  // A trie of the symbols' texts, read backwards, laid out by levels: the children of a node stand side by side, and
-  // end where those of the next one start, so that all of it is small.
-  struct TrieNode {
-    uint32_t first_child;
-    SymbolId longest;  // that ends the text that leads here
-  };
-  std::vector<TrieNode> trie_;
-  std::vector<unsigned char> labels_;  // by node: the byte that leads there
-  std::vector<uint32_t> starts_;       // by the last two bytes: the node, or 0
-  std::vector<SymbolId> shorter_;      // by symbol
 };
 
 }  // namespace piecework

@@ -31,7 +31,7 @@ SymbolId PrefixEncoder::last_of(uint32_t end) {
   Last& last = lasts_[end];
   if (last.begin != kUnasked) return last.symbol;
   const std::string_view before(text_.data(), end);
-  for (SymbolId symbol = trees_.longest_suffix(before); symbol != kNoSymbol; symbol = trees_.next_suffix(symbol)) {
+  for (SymbolId symbol = suffixes_.longest(before); symbol != kNoSymbol; symbol = suffixes_.next(symbol)) {
     const uint32_t begin = end - trees_[symbol].length;
     if (begin == 0 || trees_.stay_apart(last_of(begin), symbol)) {
       last = {symbol, begin};

@@ -8,6 +8,7 @@
 
 #include "merge_trees.hpp"
 #include "merger.hpp"
+#include "suffix_index.hpp"
 
 namespace piecework {
 
@@ -18,7 +19,8 @@ namespace piecework {
 // last token of what is before it.
 class PrefixEncoder {
  public:
-  PrefixEncoder(const Merger& merger, const MergeTrees& trees) : merger_(merger), trees_(trees), lasts_(1) {}
+  PrefixEncoder(const Merger& merger, const MergeTrees& trees, const SuffixIndex& suffixes)
+      : merger_(merger), trees_(trees), suffixes_(suffixes), lasts_(1) {}
 
   // Calls `put` with each token of `text`, which lies at `offset` in what the segments' places are of.
   template <class Put>
@@ -42,6 +44,7 @@ class PrefixEncoder {
 
   const Merger& merger_;
   const MergeTrees& trees_;
+  const SuffixIndex& suffixes_;
   std::string text_;
   std::vector<Last> lasts_;     // by place
   std::vector<uint32_t> ends_;  // of the tokens, the last one first

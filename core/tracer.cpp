@@ -12,6 +12,11 @@ const MergeTrees& Encoder::trees() const {
   return *trees_;
 }
 
+PrefixEncoder Encoder::prefix_encoder() const {
+  std::call_once(indexing_, [this] { suffixes_ = std::make_unique<const SuffixIndex>(trees()); });
+  return {merger_, *trees_, *suffixes_};
+}
+
 inline void Encoder::put_traced(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const {
   const auto [symbol, begin, length] = segment;
   const uint32_t end = begin + length;

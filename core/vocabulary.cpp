@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "bytes.hpp"
-#include "splits.hpp"
 #include "utf8.hpp"
 
 namespace piecework {
@@ -108,20 +107,55 @@ bool is_run(std::string_view text) {
 }
 
 // The score, or the lowest where a damaged model has none that could be compared.
-float ordered_score(const Vocabulary& vocabulary, size_t id) {
-  return std::isnan(vocabulary.scores[id]) ? -std::numeric_limits<float>::infinity() : vocabulary.scores[id];
-}
+float ordered(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
 
 // By id: how many different scores are higher.
-std::vector<uint32_t> score_ranks(const Vocabulary& vocabulary) {
-  std::vector<uint32_t> order(vocabulary.size()), ranks(vocabulary.size());
+std::vector<uint32_t> score_ranks(const std::vector<float>& scores) {
+  std::vector<uint32_t> order(scores.size()), ranks(scores.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto score = [&](uint32_t id) { return ordered_score(vocabulary, id); };
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return score(a) > score(b); });
+  const auto higher = [&](uint32_t a, uint32_t b) { return ordered(scores[a]) > ordered(scores[b]); };
+  // Training leaves pieces in this order.
+  if (!std::is_sorted(order.begin(), order.end(), higher)) std::sort(order.begin(), order.end(), higher);
   for (size_t i = 1; i < order.size(); ++i) {
-    ranks[order[i]] = ranks[order[i - 1]] + (score(order[i]) != score(order[i - 1]));
+    ranks[order[i]] = ranks[order[i - 1]] + higher(order[i - 1], order[i]);
   }
   return ranks;
+}
+
+// Two pieces whose texts together are a third.
+struct Merge {
+  uint32_t left, right, piece;
+};
+
+// All of normal pieces, in the order of a list of merges.
+std::vector<Merge> ranked_merges(const Encoder& encoder) {
+  const Model& model = encoder.model();
+  const auto is_normal = [&](SymbolId id) { return id < model.size() && model.types[id] == PieceType::normal; };
+  std::vector<Merge> merges;
+  encoder.for_each_merge([&](SymbolId left, SymbolId right, SymbolId piece) {
+    if (is_normal(left) && is_normal(right) && is_normal(piece)) merges.push_back({left, right, piece});
+  });
+  // Scores are few pieces each: merges are dealt out by score, and only those of one score compared.
+  const std::vector<uint32_t> ranks = score_ranks(model.scores);
+  std::vector<uint32_t> ends(model.size() + 1, 0);
+  for (const Merge& merge : merges) ++ends[ranks[merge.piece] + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<Merge> ranked(merges.size());
+  for (const Merge& merge : merges) ranked[ends[ranks[merge.piece]]++] = merge;
+  const auto left_characters = [&](const Merge& merge) {
+    const std::string& text = model.pieces[merge.left];
+    return std::count_if(text.begin(), text.end(),
+                         [](char c) { return !is_continuation(static_cast<unsigned char>(c)); });
+  };
+  for (auto first = ranked.begin(); first != ranked.end();) {
+    const auto last = ranked.begin() + ends[ranks[first->piece]];
+    std::sort(first, last, [&](const Merge& a, const Merge& b) {
+      const auto x = left_characters(a), y = left_characters(b);
+      return x != y ? x > y : a.piece < b.piece;
+    });
+    first = last;
+  }
+  return ranked;
 }
 
 void put_json(std::string& out, std::string_view text) {
@@ -188,34 +222,6 @@ std::string vocab_text(const Vocabulary& vocabulary) {
   return out;
 }
 
-std::vector<std::pair<uint32_t, uint32_t>> merges_of(const Vocabulary& vocabulary) {
-  std::vector<std::string> normal(vocabulary.size());
-  for (size_t id = 0; id < vocabulary.size(); ++id) {
-    if (vocabulary.types[id] == PieceType::normal) normal[id] = vocabulary.texts[id];
-  }
-  std::vector<Split> splits;
-  for_each_split(normal, [&](const Split& split) {
-    if (split.left != TextTable::kNowhere && split.right != TextTable::kNowhere) splits.push_back(split);
-  });
-  // Scores are few pieces each: splits are dealt out by score, and only those of one score compared.
-  const std::vector<uint32_t> ranks = score_ranks(vocabulary);
-  std::vector<uint32_t> ends(vocabulary.size() + 1, 0);
-  for (const Split& split : splits) ++ends[ranks[split.text] + 1];
-  std::partial_sum(ends.begin(), ends.end(), ends.begin());
-  std::vector<Split> ranked(splits.size());
-  for (const Split& split : splits) ranked[ends[ranks[split.text]]++] = split;
-  std::vector<std::pair<uint32_t, uint32_t>> merges;
-  merges.reserve(splits.size());
-  for (auto first = ranked.begin(); first != ranked.end();) {
-    const auto last = ranked.begin() + ends[ranks[first->text]];
-    std::sort(first, last, [](const Split& a, const Split& b) {
-      return a.left_characters != b.left_characters ? a.left_characters > b.left_characters : a.text < b.text;
-    });
-    for (; first != last; ++first) merges.emplace_back(first->left, first->right);
-  }
-  return merges;
-}
-
 std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary) {
   std::vector<uint32_t> merged;
   for (uint32_t id = 0; id < vocabulary.size(); ++id) {
@@ -224,7 +230,7 @@ std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary) {
     const bool is_character = decode_utf8(text.data(), text.data() + text.size()).length == text.size();
     if (!is_character && !is_run(text)) merged.push_back(id);
   }
-  const auto score = [&](uint32_t id) { return ordered_score(vocabulary, id); };
+  const auto score = [&](uint32_t id) { return ordered(vocabulary.scores[id]); };
   std::stable_sort(merged.begin(), merged.end(), [&](uint32_t a, uint32_t b) { return score(a) > score(b); });
   std::vector<uint32_t> tied;
   for (size_t i = 0; i < merged.size(); ++i) {
@@ -245,15 +251,16 @@ std::string ids_json(const Vocabulary& vocabulary) {
   return out + '}';
 }
 
-std::string merges_json(const Vocabulary& vocabulary) {
-  std::vector<std::string> texts(vocabulary.size());
-  for (size_t id = 0; id < vocabulary.size(); ++id) put_json(texts[id], vocabulary.texts[id]);
-  const auto merges = merges_of(vocabulary);
+std::string merges_json(const Encoder& encoder) {
+  const Model& model = encoder.model();
+  std::vector<std::string> texts(model.size());
+  for (size_t id = 0; id < model.size(); ++id) put_json(texts[id], model.pieces[id]);
+  const std::vector<Merge> merges = ranked_merges(encoder);
   size_t size = 2;
-  for (const auto& [left, right] : merges) size += texts[left].size() + texts[right].size() + 4;
+  for (const auto& [left, right, piece] : merges) size += texts[left].size() + texts[right].size() + 4;
   std::string out = "[";
   out.reserve(size);
-  for (const auto& [left, right] : merges) {
+  for (const auto& [left, right, piece] : merges) {
     if (out.size() > 1) out += ',';
     out.append(1, '[').append(texts[left]).append(1, ',').append(texts[right]).append(1, ']');
   }

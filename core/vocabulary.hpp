@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "encoder.hpp"
@@ -30,18 +29,18 @@ std::string write_pieces(const Vocabulary& vocabulary);
 // A line for each piece with its score.
 std::string vocab_text(const Vocabulary& vocabulary);
 
-// Every split of a normal piece into two, as ids: the highest score first; of one score, the longest left part.
-std::vector<std::pair<uint32_t, uint32_t>> merges_of(const Vocabulary& vocabulary);
-
 // Normal pieces other than whitespace runs and characters that share their score with another: the highest score first.
 std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary);
 
 // Characters of normal pieces that are no normal pieces themselves, in order.
 std::vector<char32_t> lone_characters(const Vocabulary& vocabulary);
 
-// As JSON, without spaces: an object with the ids by text, and a list of pairs of texts.
+// As JSON, without spaces: an object with the ids by text.
 std::string ids_json(const Vocabulary& vocabulary);
-std::string merges_json(const Vocabulary& vocabulary);
+
+// As JSON, a list of pairs of texts: every split of a normal piece into two, the highest score first; of one score, the
+// longest left part. Pieces that no text can have, since a space stands in them, have no splits.
+std::string merges_json(const Encoder& encoder);
 
 // What stands around a piece in a text, and the ids that it has there.
 struct Frame {

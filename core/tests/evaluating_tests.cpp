@@ -35,7 +35,8 @@ std::string show(const Segment& segment) {
 void check_prefixes(const Model& model, std::mt19937& random) {
   const Merger merger(model);
   const MergeTrees trees(merger, model);
-  PrefixEncoder prefixes(merger, trees);
+  const SuffixIndex suffixes(trees);
+  PrefixEncoder prefixes(merger, trees, suffixes);
   std::vector<std::string> texts;
   for (size_t i = 0; i < 300; ++i) texts.push_back(random_text(random, 1 + random() % (i % 9 ? 12 : 400), "aabb@ c"));
   std::sort(texts.begin(), texts.begin() + 250);

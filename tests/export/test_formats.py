@@ -11,7 +11,7 @@ import sentencepiece
 
 import piecework as pw
 from export.conftest import Exported
-from piecework._core import Vocabulary
+from piecework._core import Encoder, Vocabulary
 from piecework.tokenizer.export import export, export_hf
 from piecework.tokenizer.merge_list import merge_list, tied_pieces
 from piecework.tokenizer.schema import TYPE_NUMBERS, parse_model
@@ -79,11 +79,27 @@ def test_export_beside_the_model(small: pw.Tokenizer, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "tokenizer.json").read_text())["version"] == "1.0"
 
 
+def _encoder(vocabulary: Vocabulary) -> Encoder:
+    """An encoder of these pieces, and of the unknown one that it cannot do without."""
+    return Encoder(
+        Vocabulary(
+            [*vocabulary.texts, "<unk>"], [*vocabulary.scores, 0.0], [*vocabulary.types, TYPE_NUMBERS["unknown"]]
+        ),
+        charsmap=b"",
+        add_dummy_prefix=True,
+        remove_extra_whitespaces=False,
+        escape_whitespaces=True,
+        treat_whitespace_as_suffix=False,
+        byte_fallback=False,
+        unknown_surface="",
+    )
+
+
 def test_every_split_is_a_merge() -> None:
     scores = {"a": -9, "b": -10, "c": -11, "ab": -0.0, "bc": -1, "abc": -2, "<s>": 0}
     types = [TYPE_NUMBERS["normal"]] * 6 + [TYPE_NUMBERS["control"]]
     vocabulary = Vocabulary(list(scores), list(scores.values()), types)
-    merges = json.loads(orjson.dumps(merge_list(vocabulary)))
+    merges = json.loads(orjson.dumps(merge_list(_encoder(vocabulary))))
     assert merges == [["a", "b"], ["b", "c"], ["ab", "c"], ["a", "bc"]]
     assert tied_pieces(vocabulary) == []
 
@@ -102,7 +118,7 @@ def test_merges_and_ties_of_random_vocabularies() -> None:
         splits = [(text, text[:at], text[at:]) for text in by_score for at in range(len(text) - 1, 0, -1)]
         splits.sort(key=lambda split: (-normal[split[0]], -len(split[1])))
         merges = [[left, right] for _, left, right in splits if left in normal and right in normal]
-        assert orjson.dumps(merge_list(vocabulary)) == orjson.dumps(merges)
+        assert orjson.dumps(merge_list(_encoder(vocabulary))) == orjson.dumps(merges)
         assert vocabulary.ids_json() == orjson.dumps({text: number for number, text in enumerate(chosen)})
         merged = [text for text in by_score if len(text) > 1 and text.strip("▁")]
         shared = [normal[text] for text in merged]

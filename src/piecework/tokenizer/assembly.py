@@ -41,10 +41,11 @@ def assemble(
     merges: Sequence[str],
     characters: Sequence[str],
     runs: RunOrder | None,
-) -> None:
+) -> tuple[Vocabulary, list[str]]:
     """Fills the pieces of `model` and sets its `vocab_size`. Meta pieces keep their ids; the rest fills the gaps.
 
-    Scores are SentencePiece's: -0.0 for the first merge, then one lower each.
+    Scores are SentencePiece's: -0.0 for the first merge, then one lower each. Gives back the pieces in columns, and
+    their texts, so that they need not be read from the model again.
     """
     texts = [*merges, *characters]
     scores = [-float(i) for i in range(len(texts))]
@@ -57,14 +58,16 @@ def assemble(
     size = len(meta) + len(texts)
     if (last := max(meta)) >= size:
         raise InputError(f"the id {last} of {meta[last][0]!r} lies outside a vocabulary of {size:,} pieces")
+    texts = _with_meta(texts, {piece_id: text for piece_id, (text, _) in meta.items()})
     vocabulary = Vocabulary(
-        _with_meta(texts, {piece_id: text for piece_id, (text, _) in meta.items()}),
+        texts,
         _with_meta(scores, dict.fromkeys(meta, 0.0)),
-        _with_meta([NORMAL] * len(texts), {piece_id: TYPE_NUMBERS[kind] for piece_id, (_, kind) in meta.items()}),
+        _with_meta([NORMAL] * len(scores), {piece_id: TYPE_NUMBERS[kind] for piece_id, (_, kind) in meta.items()}),
     )
     del model.pieces[:]
     model.MergeFromString(vocabulary.to_bytes())
     model.trainer_spec.vocab_size = size
+    return vocabulary, texts
 
 
 def _with_meta(rest: list[_T], meta: Mapping[int, _T]) -> list[_T]:

@@ -14,20 +14,20 @@ from __future__ import annotations
 
 import orjson
 
-from piecework._core import Vocabulary
+from piecework._core import Encoder, Vocabulary
 
 __all__ = ["merge_list", "tied_pieces"]
 
 
-def merge_list(vocabulary: Vocabulary) -> orjson.Fragment:
+def merge_list(encoder: Encoder) -> orjson.Fragment:
     """As JSON: every split of a normal piece into two, the highest score first; of one score, the longest left part.
 
-    >>> texts = ["a", "b", "ab", "▁", "▁▁", "▁▁▁"]
-    >>> scores = [-3.0, -4.0, -0.0, -5.0, -6.0, -6.0]
-    >>> orjson.dumps(merge_list(Vocabulary(texts, scores, [1] * 6))).decode()
-    '[["a","b"],["▁▁","▁"],["▁","▁"],["▁","▁▁"]]'
+    >>> import piecework as pw
+    >>> tokenizer = pw.train(pw.count_words(["aaa aaaa"]), pw.Recipe(vocab_size=8))
+    >>> orjson.dumps(merge_list(tokenizer._encoder)).decode()
+    '[["a","a"],["▁","aa"],["▁aa","a"]]'
     """
-    return orjson.Fragment(vocabulary.merges_json())
+    return orjson.Fragment(encoder.merges_json())
 
 
 def tied_pieces(vocabulary: Vocabulary) -> list[str]:

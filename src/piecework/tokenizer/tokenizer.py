@@ -49,13 +49,25 @@ class Tokenizer:
     'som väntar'
     """
 
-    def __init__(self, model: Any, *, source: str = "the model", frequencies: Mapping[str, int] | None = None) -> None:
-        """Use `load`, `from_bytes` or `piecework.train` instead."""
+    def __init__(
+        self,
+        model: Any,
+        *,
+        source: str = "the model",
+        frequencies: Mapping[str, int] | None = None,
+        columns: tuple[Vocabulary, list[str]] | None = None,
+    ) -> None:
+        """Use `load`, `from_bytes` or `piecework.train` instead.
+
+        `columns` are the pieces of `model` and their texts, where they are at hand: reading them takes longer.
+        """
         self._model = model
         self._source = source
         self.frequencies = frequencies
         """How often training saw the pair that each merge joins, when it was merged; a model's file does not tell."""
         self._resized_from: ref[Tokenizer] | None = None
+        if columns is not None:
+            self._vocabulary, self._texts = columns
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -236,9 +248,10 @@ class Tokenizer:
         model = type(self._model)()
         model.trainer_spec.CopyFrom(self._model.trainer_spec)
         model.normalizer_spec.CopyFrom(self._model.normalizer_spec)
-        assembly.assemble(model, meta=meta, merges=merges[:kept], characters=characters, runs=runs)
+        merges = merges[:kept]
+        columns = assembly.assemble(model, meta=meta, merges=merges, characters=characters, runs=runs)
         known = self.frequencies
-        frequencies = None if known is None else {merge: known[merge] for merge in merges[:kept] if merge in known}
-        resized = Tokenizer(model, frequencies=frequencies)
+        frequencies = None if known is None else {merge: known[merge] for merge in merges if merge in known}
+        resized = Tokenizer(model, frequencies=frequencies, columns=columns)
         resized._resized_from = ref(self)
         return resized

@@ -67,7 +67,7 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
             "byte_fallback": spec.byte_fallback,
             "ignore_merges": bool(symbols),
             "vocab": orjson.Fragment(tokenizer._vocabulary.ids_json()),
-            "merges": merge_list(tokenizer._vocabulary),
+            "merges": merge_list(tokenizer._encoder),
         },
     }
 
@@ -180,7 +180,7 @@ def _cuts(tokenizer: Tokenizer) -> dict[str, list[str]]:
     for text, kind in unsafe.items():
         if kind not in _IN_TEXT or len(text) == 1:
             continue
-        ends = {token.end - len(symbol) for token in tokenizer.tokens(symbol + text)}
+        ends = {end - len(symbol) for _, _, _, end in tokenizer._encoder.encode_spans(symbol + text)}
         for at in sorted(end for end in ends if 0 < end < len(text)):
             if text[:at] not in unsafe and text[at:] not in unsafe:
                 cuts.setdefault(text[:at], []).append(text[at:])

@@ -59,8 +59,8 @@ def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progres
 
     model = new_model()
     _write_settings(model, recipe)
-    assemble(model, meta=meta, merges=merges, characters=characters, runs=recipe.whitespace_runs)
-    return Tokenizer(model, frequencies=frequencies)
+    columns = assemble(model, meta=meta, merges=merges, characters=characters, runs=recipe.whitespace_runs)
+    return Tokenizer(model, frequencies=frequencies, columns=columns)
 
 
 def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:
