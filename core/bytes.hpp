@@ -37,10 +37,17 @@ inline uint64_t load_up_to_7(const char* bytes, size_t length) {
   return length ? byte(0) | byte(length / 2) | byte(length - 1) : 0;
 }
 
-// A number with seven bits a byte, the lowest first; the top bit of all but the last is set.
+// A number with seven bits a byte, the lowest first; the top bit of all but the last is set. Returns where it ends.
+inline constexpr size_t kMostNumberBytes = 10;
+inline char* write_number(char* at, uint64_t number) {
+  for (; number >= 0x80; number >>= 7) *at++ = static_cast<char>(number | 0x80);
+  *at++ = static_cast<char>(number);
+  return at;
+}
+
 inline void append_number(std::string& out, uint64_t number) {
-  for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);
-  out += static_cast<char>(number);
+  char bytes[kMostNumberBytes];
+  out.append(bytes, static_cast<size_t>(write_number(bytes, number) - bytes));
 }
 
 }  // namespace piecework

@@ -13,7 +13,6 @@ namespace piecework {
 namespace {
 
 constexpr size_t kBufferBytes = 1 << 16;
-constexpr size_t kMostNumberBytes = 10;
 
 [[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
@@ -26,7 +25,7 @@ File open_file(const std::string& path, const char* mode) {
 
 }  // namespace
 
-RunWriter::RunWriter(const std::string& path) : file_(open_file(path, "wb")) {}
+RunWriter::RunWriter(const std::string& path) : file_(open_file(path, "wb")), buffer_(kBufferBytes) {}
 
 void RunWriter::add(std::string_view head, std::string_view tail, uint64_t count) {
   const std::string_view before = key_;
@@ -41,17 +40,21 @@ void RunWriter::add(std::string_view head, std::string_view tail, uint64_t count
     key_.resize(shared);
     key_ += tail.substr(alike);
   }
-  append_number(buffer_, shared);
-  append_number(buffer_, key_.size() - shared);
-  buffer_.append(key_, shared);
-  append_number(buffer_, count);
+  const size_t rest = key_.size() - shared;
+  const size_t most = rest + 3 * kMostNumberBytes;
+  if (most > buffer_.size() - used_) flush();
+  if (most > buffer_.size()) buffer_.resize(most);
+  char* at = buffer_.data() + used_;
+  at = write_number(write_number(at, shared), rest);
+  std::memcpy(at, key_.data() + shared, rest);
+  at = write_number(at + rest, count);
+  used_ = static_cast<size_t>(at - buffer_.data());
   ++rows_;
-  if (buffer_.size() >= kBufferBytes) flush();
 }
 
 void RunWriter::flush() {
-  if (std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) != buffer_.size()) fail("write");
-  buffer_.clear();
+  if (std::fwrite(buffer_.data(), 1, used_, file_.get()) != used_) fail("write");
+  used_ = 0;
 }
 
 void RunWriter::finish() {
@@ -87,7 +90,7 @@ bool RunReader::fill() {
   return size > 0;
 }
 
-uint64_t RunReader::number() {
+uint64_t RunReader::long_number() {
   uint64_t value = 0;
   for (size_t i = 0; i < kMostNumberBytes; ++i) {
     if (at_ == end_ && !fill()) throw DamagedRun(path_ + " is truncated");

@@ -22,7 +22,7 @@ struct CloseFile {
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
 // A row is how many bytes its key shares with the one before, how many follow, these bytes, and the count; numbers
-// are as append_number writes them.
+// are as write_number writes them.
 class RunWriter {
  public:
   explicit RunWriter(const std::string& path);
@@ -36,7 +36,9 @@ class RunWriter {
   void flush();
 
   File file_;
-  std::string key_, buffer_;
+  std::string key_;
+  std::vector<char> buffer_;
+  size_t used_ = 0;  // of the buffer
   size_t rows_ = 0;
 };
 
@@ -53,7 +55,12 @@ class RunReader {
 
  private:
   bool fill();
-  uint64_t number();
+  uint64_t number() {
+    // Most are below 128.
+    const auto byte = at_ == end_ ? 0x80u : static_cast<unsigned char>(*at_);
+    return byte < 0x80 ? (++at_, byte) : long_number();
+  }
+  uint64_t long_number();
 
   std::string path_;
   File file_;

@@ -98,7 +98,7 @@ def command(
     if as_json:
         import orjson
 
-        content = {"folder": str(counts.folder), "subsets": counts.subsets.to_pylist(), **counts.description}
+        content = {"folder": str(counts.folder), "subsets": counts.subset_rows, **counts.description}
         sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     elif not terminal.quiet:
         _show(counts)
@@ -164,7 +164,7 @@ def _show(counts: "Counts") -> None:
     table.add_column("subset", overflow="fold")
     for name in ("weight", "documents", "text", "train", "of it", "wanted", "eval", "of it", "wanted", "skipped"):
         table.add_column(name, justify="right", no_wrap=True)
-    rows = counts.subsets.to_pylist()
+    rows = counts.subset_rows
     for row in rows:
         table.add_row(
             Text(f"{row['category']}_{row['language']}"),
@@ -227,12 +227,12 @@ def _report_skipped(terminal: Terminal, counts: "Counts") -> None:
         for name, file in skipped.items():
             parts = (f"{of['count']:,} {reason}" for reason, of in file.items())
             terminal.detail(f"  {name}: {', '.join(parts)}")
-    dropped = sum(row["dropped_lines"] for row in counts.subsets.to_pylist())
+    dropped = sum(row["dropped_lines"] for row in counts.subset_rows)
     if dropped:
         terminal.warn(f"{format_count(dropped, 'line')} with U+2585, SentencePiece's own mark, left out of training")
     sides = (("train_copies", "training", "train"), ("eval_documents", "evaluation", "eval"))
     for column, side, setting in sides:
         if counts.description["settings"]["sampling"][setting] != "0" and not any(
-            row[column] for row in counts.subsets.to_pylist()
+            row[column] for row in counts.subset_rows
         ):
             terminal.warn(f"no document was sampled for {side}; raise {setting} in [sampling]")

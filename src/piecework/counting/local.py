@@ -84,7 +84,7 @@ def count(
         warn(f"the memory is enough for {budget.processes} of {cores} threads; give more --memory to use all")
     plan = Plan.of(study, shard_bytes=shard_bytes)
 
-    def run(folder: Path, lock: int) -> dict[str, Any]:
+    def run(folder: Path, lock: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         return _Run(
             plan,
             folder,
@@ -112,22 +112,23 @@ class _Run:
     def partial(self) -> PartialResults:
         return PartialResults(self.folder / ".partial")
 
-    def count(self, lock: int) -> dict[str, Any]:
+    def count(self, lock: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Count the shards that are not done yet, merge, and write what describes the result, counts.json last."""
         self._remove_unfinished()
         self.partial.remove_all_but(self.plan.shards)
         with Workers(keep_open=[lock], warn=self.warn) as workers:
             return self._count(workers)
 
-    def _count(self, workers: Workers) -> dict[str, Any]:
+    def _count(self, workers: Workers) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         results = self._count_shards(workers)
         statistics = sum_by_subset(self.plan, results)
         skipped = sum_skipped(self.plan, results)
         if not any(of["read_documents"] for of in statistics.values()):
             files = len({part.file.path for shard in self.plan.shards for part in shard.slices})
             raise InputError(f"no document in {files:,} file{'s' if files != 1 else ''}: {skipped}")
-        tables = self._merge(results, subset_rows(self.plan, statistics), workers)
-        return write_description(self.folder, self.plan, tables, skipped)
+        rows = subset_rows(self.plan, statistics)
+        tables = self._merge(results, rows, workers)
+        return write_description(self.folder, self.plan, tables, skipped), rows
 
     def _count_shards(self, workers: Workers) -> list[ShardResult]:
         shards = self.plan.shards

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["count_into", "remove_unfinished"]
 
-Count = Callable[[Path, int], dict[str, Any]]
-"""Counts into a folder, which holds a lock, and returns what counts.json says."""
+Count = Callable[[Path, int], tuple[dict[str, Any], list[dict[str, Any]]]]
+"""Counts into a folder, which holds a lock, and returns what counts.json says, and the rows of subsets.parquet."""
 
 
 def count_into(folder: Location, plan: Plan, count: Count, *, strict: bool = False, force: bool = False) -> Counts:
@@ -43,7 +43,8 @@ def count_into(folder: Location, plan: Plan, count: Count, *, strict: bool = Fal
             if isinstance(folder, RemotePath):
                 _check_writable(folder)
             (work / COUNTS_FILE).unlink(missing_ok=True)
-            description = count(work, lock)
+            description, rows = count(work, lock)
+            counts = Counts(folder, description, rows)
             if isinstance(folder, RemotePath):
                 _publish(work, folder, [*map(table_file, TABLES), SUBSETS_FILE, COUNTS_FILE])
         else:
@@ -57,9 +58,11 @@ def count_into(folder: Location, plan: Plan, count: Count, *, strict: bool = Fal
             counts = Counts(folder, description)
             if plan.weights != counts.weights:
                 # They act on counts, or the settings would differ.
-                _rewrite_subsets(folder, subset_rows(plan, statistics_of(counts)))
+                rows = subset_rows(plan, statistics_of(counts))
+                _rewrite_subsets(folder, rows)
+                counts = Counts(folder, description, rows)
         shutil.rmtree(work / ".partial", ignore_errors=True)
-    return Counts(folder, description)
+    return counts
 
 
 @contextmanager

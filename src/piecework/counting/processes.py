@@ -243,7 +243,6 @@ def serve(descriptor: int) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # Looking through records for cycles, of which they have none, took 8 % of the time; once a task is enough.
     gc.disable()
-    gc.freeze()
     connection: Connection[Any, Any] = Connection(descriptor)
     unreported = 0
     reported_at = time.monotonic()
@@ -259,6 +258,7 @@ def serve(descriptor: int) -> None:
         while True:
             function, task = connection.recv()
             gc.collect()
+            gc.freeze()
             try:
                 result = function(task, report)
             except PieceworkError as error:

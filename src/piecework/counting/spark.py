@@ -56,8 +56,8 @@ class SparkRun:
     progress: Progress
     warn: Callable[[str], None]
 
-    def count(self, folder: Path, _lock: int) -> dict[str, Any]:
-        """Count all shards, write the files into the folder, counts.json last, and return what that holds."""
+    def count(self, folder: Path, _lock: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Count all shards, write the files into the folder, counts.json last; what that and subsets.parquet hold."""
         check_pyspark()
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -72,7 +72,7 @@ class SparkRun:
         finally:
             remove_unfinished(folder)
 
-    def _count(self, session: SparkSession, folder: Path) -> dict[str, Any]:
+    def _count(self, session: SparkSession, folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         import pyarrow as pa
 
         size_bytes = self.plan.size_bytes
@@ -89,8 +89,9 @@ class SparkRun:
             if not any(of["read_documents"] for of in statistics.values()):
                 raise InputError(f"no document in {len(self.plan.files()):,} files: {skipped}")
             tables = self._write(folder, rest)
-        write_subsets(folder, subset_rows(self.plan, statistics))
-        return write_description(folder, self.plan, tables, skipped)
+        subsets = subset_rows(self.plan, statistics)
+        write_subsets(folder, subsets)
+        return write_description(folder, self.plan, tables, skipped), subsets
 
     def _rows(self, session: SparkSession) -> DataFrame:
         """All rows, added up and sorted, packed in batches; nothing runs yet."""

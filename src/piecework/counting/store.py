@@ -67,11 +67,14 @@ class Counts:
     `piecework.count` makes them, and `Counts.load` finds them again.
     """
 
-    def __init__(self, folder: Location, description: Mapping[str, Any]) -> None:
-        """Use `load` or `piecework.count` instead."""
+    def __init__(
+        self, folder: Location, description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] | None = None
+    ) -> None:
+        """Use `load` or `piecework.count` instead. `rows` are those of subsets.parquet, where they are known."""
         self.folder = folder
         self.description = description
         """What counts.json holds: settings, files, skipped records."""
+        self._rows = rows
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str] | RemotePath) -> Counts:
@@ -108,6 +111,11 @@ class Counts:
         with pq.ParquetFile(arrow_source(self.folder / SUBSETS_FILE)) as file:
             return file.read()
 
+    @cached_property
+    def subset_rows(self) -> Sequence[Mapping[str, Any]]:
+        """The rows of `subsets`; of counts that were made just now without pyarrow, which takes long to import."""
+        return self.subsets.to_pylist() if self._rows is None else self._rows
+
     @property
     def languages(self) -> list[str]:
         """The languages, sorted."""
@@ -116,8 +124,7 @@ class Counts:
     @property
     def weights(self) -> dict[tuple[str, str], Fraction]:
         """The weights of the study, by language and category."""
-        rows = self.subsets.select(["language", "category", "weight"]).to_pylist()
-        return {(row["language"], row["category"]): Fraction(row["weight"]) for row in rows}
+        return {(row["language"], row["category"]): Fraction(row["weight"]) for row in self.subset_rows}
 
     @property
     def weighting(self) -> str:

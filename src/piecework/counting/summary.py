@@ -74,9 +74,9 @@ def _row(plan: Plan, subset: Subset, statistics: Mapping[str, int]) -> dict[str,
     return row
 
 
-def statistics_of(counts: Counts) -> dict[str, dict[str, int]]:
+def statistics_of(counts: Counts) -> dict[str, Mapping[str, int]]:
     """What `sum_by_subset` gave for counts that are on disk."""
-    return {f"{row['category']}_{row['language']}": row for row in counts.subsets.to_pylist()}
+    return {f"{row['category']}_{row['language']}": row for row in counts.subset_rows}
 
 
 def write_description(
