@@ -211,10 +211,12 @@ def write_options(table: str) -> dict[str, Any]:
     return {
         "version": "2.6",
         "compression": "zstd",
-        "compression_level": 3,
+        # Level 3 takes a quarter more time to write, for a tenth less of a file.
+        "compression_level": 1,
         "use_dictionary": ["language", "category"],
-        # Sorted text: each is stored as what differs from the one before.
-        "column_encoding": {KEYS[table][-1]: "DELTA_BYTE_ARRAY"},
+        # Sorted text: each is stored as what differs from the one before; and few numbers need more than a byte or two,
+        # which leaves less to compress, and to read again.
+        "column_encoding": {KEYS[table][-1]: "DELTA_BYTE_ARRAY", "count": "DELTA_BINARY_PACKED"},
         "data_page_version": "1.0",
         "data_page_size": 1 << 20,
         "write_statistics": ["language", "category"],
