@@ -31,7 +31,7 @@ def test_coverage_of_the_bootstrap(count: int, least: float) -> None:
             "starts": np.bincount(buckets, starts, minlength=32),
         }
         occupied = sums["starts"] > 0
-        found = intervals.bootstrap(FERTILITY, {name: values[occupied] for name, values in sums.items()})
+        found = intervals.bootstrap(FERTILITY, {name: values[np.newaxis, occupied] for name, values in sums.items()})[0]
         assert found is not None
         hits += found[0] <= 1.5 <= found[1]
     print(f"bootstrap, {count} documents: {hits / trials:.1%} of {trials} intervals contain the truth")

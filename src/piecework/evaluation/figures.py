@@ -25,8 +25,8 @@ __all__ = [
     "Figure",
     "Pass",
     "Passes",
-    "figure_of_sums",
     "figures_of",
+    "figures_of_sums",
     "size_figures",
 ]
 
@@ -190,12 +190,11 @@ def figures_of(
 ) -> dict[str, list[Figure]]:
     """The figures of the metrics, in the order of the groups."""
     figures: dict[str, list[Figure]] = {}
-    left_out = _LeftOut(found, units)
+    left_out = _LeftOut(found, counted, units)
     for metric in metrics:
         if metric.adds_up:
             totals, text = counted[metric.units].totals, units.text[metric.units]
-            sums = _bucket_sums(totals, TOKEN_TOTALS, text, tokenizer.vocab_size)
-            figures[metric.name] = [figure_of_sums(metric, each) for each in sums]
+            figures[metric.name] = _of_buckets(metric, TOKEN_TOTALS, totals, text, tokenizer.vocab_size)
         else:
             figures[metric.name] = []
     for group in range(len(units.groups) + units.overall):
@@ -214,18 +213,19 @@ def size_figures(
             totals = counted[metric.units].sizes
             assert totals is not None
             for number, size in enumerate(sizes.wanted):
-                sums = _bucket_sums(totals[:, :, number], SIZE_TOTALS, units.text[metric.units], size)
-                yield metric, size, [figure_of_sums(metric, each) for each in sums]
+                text = units.text[metric.units]
+                yield metric, size, _of_buckets(metric, SIZE_TOTALS, totals[:, :, number], text, size)
 
 
 class _LeftOut:
     """Figures of what is distinct, with their intervals from leaving blocks out."""
 
-    def __init__(self, found: Pass, units: EvaluationUnits) -> None:
+    def __init__(self, found: Pass, counted: Mapping[UnitKind, Counted], units: EvaluationUnits) -> None:
         self._units = units
+        self._counted = counted
         self._found = found
         self._frequencies = found.by_block()
-        self._at_hand: tuple[int, Array, Array] | None = None
+        self._of_all: Array | None = None  # by block, of all groups together
 
     def figure(self, metric: Metric, group: int) -> Figure:
         """The figure of a metric for one group."""
@@ -252,12 +252,15 @@ class _LeftOut:
         return Figure(numerator, denominator, interval)
 
     def _of_pieces(self, kind: UnitKind, group: int) -> tuple[Array, Array]:
-        """How often each piece is used in each block of a group, and in all; kept for the next metric."""
-        if self._at_hand is None or self._at_hand[0] != group:
-            frequencies = self._frequencies[kind]
-            by_block = frequencies[group] if group < len(frequencies) else frequencies.sum(axis=0, dtype=np.int64)
-            self._at_hand = group, by_block, by_block.sum(axis=0, dtype=np.int64)
-        return self._at_hand[1:]
+        """How often each piece is used in each block of a group, and in all of it."""
+        whole = self._counted[kind].frequencies
+        assert whole is not None
+        frequencies = self._frequencies[kind]
+        if group < len(frequencies):
+            return frequencies[group], whole[group]
+        if self._of_all is None:
+            self._of_all = frequencies.sum(axis=0, dtype=np.int64)
+        return self._of_all, whole[group]
 
 
 def _without(
@@ -267,20 +270,29 @@ def _without(
     return {name: whole[name] - by_block[name][block] if name in by_block else whole[name] for name in names}
 
 
-def _bucket_sums(totals: Array, names: Sequence[str], text: Array, vocab_size: int) -> Iterator[dict[str, Any]]:
-    """Of each group, the totals of each bucket that has text."""
-    for group in range(len(totals)):
-        occupied = text[group, :, TEXT_TOTALS.index("characters")] > 0
-        sums: dict[str, Any] = dict(zip(names, totals[group][occupied].T, strict=True))
-        sums |= zip(TEXT_TOTALS, text[group][occupied].T, strict=True)
-        sums["vocab_size"] = vocab_size
-        yield sums
+def _of_buckets(metric: Metric, names: Sequence[str], totals: Array, text: Array, vocab_size: int) -> list[Figure]:
+    sums: dict[str, Any] = dict(zip(names, np.moveaxis(totals, 2, 0), strict=True))
+    sums |= zip(TEXT_TOTALS, np.moveaxis(text, 2, 0), strict=True)
+    return figures_of_sums(metric, sums | {"vocab_size": vocab_size}, text[:, :, TEXT_TOTALS.index("characters")] > 0)
 
 
-def figure_of_sums(metric: Metric, sums: dict[str, Any]) -> Figure:
-    """The figure of a metric whose totals add up."""
-    numerator, denominator = metric.ratio({name: np.sum(values) for name, values in sums.items()})
-    enough = len(sums["tokens"]) >= intervals.FEWEST_BUCKETS
-    used = {name: values for name, values in sums.items() if name in metric.totals}
-    interval = intervals.bootstrap(metric, used) if enough and denominator else None
-    return Figure(float(numerator), float(denominator), interval)
+def figures_of_sums(metric: Metric, sums: Mapping[str, Any], occupied: Array) -> list[Figure]:
+    """The figures of a metric whose totals add up, from their sums over buckets and which of these have text.
+
+    Both are [groups][buckets], but for totals that are one number.
+    """
+    used = {name: sums[name] for name in metric.totals}
+    ratio = metric.ratio({name: values.sum(axis=1) if np.ndim(values) else values for name, values in used.items()})
+    numerators, denominators = (np.broadcast_to(each, len(occupied)).astype(float) for each in ratio)
+    found: list[intervals.Interval] = [None] * len(occupied)
+    counts = np.where(denominators != 0, np.count_nonzero(occupied, axis=1), 0)
+    # Nearly always one number of buckets, and so all groups at once.
+    for count in np.unique(counts[counts >= intervals.FEWEST_BUCKETS]):
+        groups = np.flatnonzero(counts == count)
+        with_text = {
+            name: values[groups][occupied[groups]].reshape(-1, count) if np.ndim(values) else values
+            for name, values in used.items()
+        }
+        for group, interval in zip(groups, intervals.bootstrap(metric, with_text), strict=True):
+            found[group] = interval
+    return [Figure(*each) for each in zip(numerators.tolist(), denominators.tolist(), found, strict=True)]

@@ -62,11 +62,11 @@ def tail(buckets: int) -> float:
     return NormalDist().cdf(-reach)
 
 
-def bootstrap(metric: Metric, sums: Mapping[str, Any]) -> Interval:
-    """The interval of a metric whose totals add up, from their sums over each bucket that has text."""
-    weights = bootstrap_weights(next(len(values) for values in sums.values() if np.ndim(values)))
-    resampled = {name: weights @ values if np.ndim(values) else values for name, values in sums.items()}
-    return interval_of(metric.value(resampled), buckets=weights.shape[1])
+def bootstrap(metric: Metric, sums: Mapping[str, Any]) -> list[Interval]:
+    """The intervals of a metric whose totals add up, from their sums: [groups][buckets that have text], or a number."""
+    weights = bootstrap_weights(next(values.shape[1] for values in sums.values() if np.ndim(values))).T
+    resampled = {name: values @ weights if np.ndim(values) else values for name, values in sums.items()}
+    return [interval_of(values, buckets=len(weights)) for values in metric.value(resampled)]
 
 
 def interval_of(values: Array, *, buckets: int) -> Interval:

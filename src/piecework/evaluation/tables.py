@@ -126,7 +126,8 @@ class Table:
         # A dictionary of numbers that hardly repeat takes twice the time and makes the file larger.
         names = [field.name for field in self._arrow.schema if pa.types.is_string(field.type)]
         with replace_atomically(path) as temporary:
-            pq.write_table(self._arrow, temporary, compression="zstd", use_dictionary=names)
+            # The stubs know of a bool only.
+            pq.write_table(self._arrow, temporary, compression="zstd", use_dictionary=names)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         title = f"{self.title}: " if self.title else ""
