@@ -51,16 +51,15 @@ def benchmark(bench: Bench) -> dict[str, Any]:
         Contender("piecework run", [*piecework, *out, "--force"], package="piecework", threads=THREADS),
         Contender("piecework run, again", [*piecework, *out], package="piecework", threads=THREADS),
     ]
-    load = os.getloadavg()[0]
-    ours = interleave(contenders, rounds=bench.rounds)
     names = described.detail["tokenizers"]
-    theirs = interleave(
-        [
-            *(_contender(f"train {name}", folder, name, package="sentencepiece") for name in names),
-            _contender("encode", folder, package="sentencepiece"),
-        ],
-        rounds=1,
-    )
+    encoders = [
+        *(_contender(f"train {name}", folder, name, package="sentencepiece") for name in names),
+        _contender("encode", folder, package="sentencepiece"),
+    ]
+    load = os.getloadavg()[0]
+    results = interleave([*contenders, *encoders], rounds=bench.rounds)
+    ours = {each.name: results[each.name] for each in contenders}
+    theirs = {each.name: results[each.name] for each in encoders}
     return {
         "text": dict(described.detail),
         "settings": {"sizes": QUICK_SIZES if bench.quick else SIZES, "threads": THREADS, "sample": SAMPLE},
