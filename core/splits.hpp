@@ -16,14 +16,14 @@ namespace piecework {
 // A cut: indices of the text and of its two parts. A part that is one character need not be in the list: kNowhere.
 struct Split {
   uint32_t text, left, right;
-  uint32_t left_bytes, left_characters;
+  uint32_t left_bytes;
 };
 
 // Calls `use` with each split. Empty texts are not in the list; of equal ones the first is meant.
 //
 // In the order of their bytes, texts stand behind those that they start with: these are on a stack, and only what is
 // left of a text behind one of them is looked up, many at a time, so that their places in the table are on their way
-// from memory together. That takes half the time of looking up both parts at each character.
+// from memory together.
 template <class Use>
 void for_each_split(const std::vector<std::string>& texts, Use&& use) {
   std::vector<uint32_t> order;
@@ -51,7 +51,7 @@ void for_each_split(const std::vector<std::string>& texts, Use&& use) {
     cuts.clear();
   };
   struct Start {
-    uint32_t text, bytes, characters;
+    uint32_t text, bytes;
   };
   std::vector<Start> starts;  // of the text at hand, each the start of the next
   for (const uint32_t index : order) {
@@ -59,17 +59,13 @@ void for_each_split(const std::vector<std::string>& texts, Use&& use) {
     while (!starts.empty() && !text.starts_with(texts[starts.back().text])) starts.pop_back();
     const uint32_t first = decode_utf8(text.data(), text.data() + text.size()).length;
     if (first < text.size() && (starts.empty() || starts.front().bytes > first)) {
-      add_cut({index, TextTable::kNowhere, TextTable::kNowhere, first, 1});
+      add_cut({index, TextTable::kNowhere, TextTable::kNowhere, first});
     }
-    uint32_t bytes = 0, characters = 0;
     for (const Start& start : starts) {
-      bytes = start.bytes;
-      characters = start.characters;
-      if (bytes < text.size()) add_cut({index, start.text, TextTable::kNowhere, bytes, characters});
+      if (start.bytes < text.size()) add_cut({index, start.text, TextTable::kNowhere, start.bytes});
     }
-    if (bytes < text.size()) {
-      for (; bytes < text.size(); ++bytes) characters += !is_continuation(static_cast<unsigned char>(text[bytes]));
-      starts.push_back({index, bytes, characters});
+    if (starts.empty() || starts.back().bytes < text.size()) {
+      starts.push_back({index, static_cast<uint32_t>(text.size())});
     } else {
       starts.back().text = std::min(starts.back().text, index);  // the same once more
     }

@@ -21,8 +21,8 @@ class TextTable {
   template <class Keep>
   TextTable(const std::vector<std::string>& texts, Keep&& keep)
       : texts_(texts), slots_(std::bit_ceil(texts.size() * 2 + 1)), mask_(slots_.size() - 1) {
-    std::vector<std::pair<uint64_t, uint32_t>>
-        kept;  // with their hashes, so that places can be asked for ahead of time
+    // With their hashes, so that places can be asked for ahead of time.
+    std::vector<std::pair<uint64_t, uint32_t>> kept;
     kept.reserve(texts.size());
     for (uint32_t index = 0; index < texts.size(); ++index) {
       if (keep(index)) kept.emplace_back(hash_bytes(texts[index]), index);

@@ -80,7 +80,7 @@ def interval_of(values: Array, *, buckets: int) -> Interval:
 
 
 def quantile(ordered: Array, share: float) -> float:
-    """The quantile of values in their order, between two of them on a line: `np.quantile` in a tenth of its time.
+    """The quantile of values in their order, between two of them on a line: `np.quantile`, without sorting again.
 
     >>> quantile(np.array([1.0, 2.0, 4.0]), 0.75)
     3.0

@@ -123,7 +123,7 @@ class Table:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        # A dictionary of numbers that hardly repeat takes twice the time and makes the file larger.
+        # No dictionary of numbers: they hardly repeat.
         names = [field.name for field in self._arrow.schema if pa.types.is_string(field.type)]
         with replace_atomically(path) as temporary:
             # The stubs know of a bool only.

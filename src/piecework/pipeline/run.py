@@ -186,7 +186,7 @@ class _Run:
             warn=self.warn,
             cluster=self.cluster,
         )
-        rows = counted.counts.subsets.to_pylist()
+        rows = counted.counts.subset_rows
         for column, side, setting in (("train_copies", "train", "train"), ("eval_documents", "evaluate", "eval")):
             if not any(row[column] for row in rows):
                 raise InputError(

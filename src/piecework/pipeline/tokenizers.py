@@ -84,7 +84,7 @@ class _Training:
             return []
         weights = self._counts.weights
         trained: dict[str, int] = {}
-        for row in self._counts.subsets.to_pylist():
+        for row in self._counts.subset_rows:
             acts = self._counts.weighting == "documents" or weights[row["language"], row["category"]] > 0
             trained[row["language"]] = trained.get(row["language"], 0) + (row["train_bytes"] if acts else 0)
         for language in (language for language, size in trained.items() if not size):
