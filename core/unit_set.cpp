@@ -87,7 +87,7 @@ std::vector<UnitSet::Place> UnitSet::number_units() {
     find_words(text, words);
     const size_t spaces = std::min(text.find_first_not_of(' '), text.size());
     const bool one_word = words.size() == 1 && words[0].begin == spaces && words[0].end == text.size();
-    units_.push_back({text, word.opens_line, followed, one_word});
+    units_.push_back({text, word.opens_line, followed, one_word, static_cast<uint32_t>(words.size())});
   });
   rows_.resize(rows);
   table_ = {};
@@ -126,16 +126,14 @@ void UnitSet::sort_rows(std::vector<Place> places) {
 std::vector<UnitSet::TextTotals> UnitSet::text_totals() {
   arrange();
   std::vector<TextTotals> totals(static_cast<size_t>(groups_) * kBuckets);
-  std::vector<Range> words;
   uint32_t known = UINT32_MAX;  // no unit
   TextTotals of_unit;
   for (const Row& row : rows_) {
     if (row.unit != known) {
       known = row.unit;
-      const std::string_view text = unit(row.unit).text;
-      find_words(text, words);
-      of_unit = {words.size(), 0, text.size()};
-      for (const char c : text) of_unit.characters += !is_continuation(static_cast<unsigned char>(c));
+      const Unit& unit = units_[row.unit];
+      of_unit = {unit.words, 0, unit.text.size()};
+      for (const char c : unit.text) of_unit.characters += !is_continuation(static_cast<unsigned char>(c));
     }
     TextTotals& sum = totals[static_cast<size_t>(row.group) * kBuckets + row.bucket];
     sum.words += of_unit.words * row.count;

@@ -33,6 +33,7 @@ class UnitSet {
     bool opens;
     bool followed;  // by a newline that was cut off, where the text has spaces or opens a document
     bool one_word;  // after its spaces, if any
+    uint32_t words;
   };
   struct Row {
     uint32_t unit;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,21 @@ from piecework.evaluation.metrics import SUMS, Array, Metric, UnitKind, find_met
 from piecework.evaluation.tables import Table, html_table
 from piecework.evaluation.units import EvaluationUnits, GroupBy, UnitSource
 from piecework.terms import OVERALL
+from piecework.threads import in_threads
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["Evaluation", "Tokenizers", "evaluate", "named_tokenizers"]
+__all__ = ["Evaluation", "Tokenizers", "evaluate", "evaluate_on", "evaluation_units", "named_tokenizers"]
 
 Tokenizers = Mapping[str, Tokenizer] | Sequence[Tokenizer] | Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One tokenizer: what was counted of each table, figures by metric, and by metric and size."""
+
+    counted: dict[UnitKind, Counted]
+    figures: dict[str, list[Figure]]
+    by_size: dict[tuple[str, int], list[Figure]]
 
 
 class Evaluation:
@@ -40,12 +51,11 @@ class Evaluation:
         tokenizers: Mapping[str, Tokenizer],
         metrics: Sequence[Metric],
         units: EvaluationUnits,
-        by: GroupBy,
     ) -> None:
         """Use `evaluate` instead."""
         self.tokenizers = dict(tokenizers)
         self.metric_list = list(metrics)
-        self.by = by
+        self.by = units.by
         self.groups = units.groups
         """The languages, or the subsets."""
         self._all_groups = [*units.groups, *([OVERALL] if units.overall else [])]
@@ -147,24 +157,29 @@ class Evaluation:
             parts.append(html_table(table.columns, rows, title=table.title, best=best))
         return "".join(parts)
 
-    def _add(self, name: str, found: Pass, units: EvaluationUnits, sizes: Sizes | None, shown: Collection[int]) -> None:
-        """What a pass gave; of its sizes, those that are `shown` get rows."""
-        tokenizer = self.tokenizers[name]
-        counted = self._counted[name] = found.counted()
-        figures = figures_of(tokenizer, found, counted, units, self.metric_list)
+    def _judge(self, name: str, found: Pass, units: EvaluationUnits, sizes: Sizes | None) -> _Judged:
+        """The figures of what a pass counted."""
+        counted = found.counted()
+        figures = figures_of(self.tokenizers[name], found, counted, units, self.metric_list)
         by_size: dict[tuple[str, int], list[Figure]] = {}
         if sizes is not None:
-            self._sizes[name] = sizes
             for metric, size, each in size_figures(sizes, counted, units, self.metric_list):
                 by_size[metric.name, size] = each
+        return _Judged(counted, figures, by_size)
+
+    def _add(self, name: str, judged: _Judged, sizes: Sizes | None, shown: Collection[int]) -> None:
+        """What a tokenizer was found to be; of its sizes, those that are `shown` get rows."""
+        self._counted[name] = judged.counted
+        if sizes is not None:
+            self._sizes[name] = sizes
         for number, group in enumerate(self._all_groups):
             for metric in self.metric_list:
-                figure = figures[metric.name][number]
-                self._rows.append(_row(name, tokenizer.vocab_size, group, metric, figure))
+                figure = judged.figures[metric.name][number]
+                self._rows.append(_row(name, self.tokenizers[name].vocab_size, group, metric, figure))
             for size in sorted(shown):
                 for metric in self.metric_list:
                     if metric.has_curve:
-                        figure = by_size[metric.name, size][number]
+                        figure = judged.by_size[metric.name, size][number]
                         self._size_rows.append(_row(name, size, group, metric, figure))
 
     def _table(self, rows: list[tuple[Any, ...]], title: str) -> Table:
@@ -219,12 +234,29 @@ def evaluate(
     >>> row["value"], row["numerator"], row["denominator"]
     (2.75, 198.0, 72.0)
     """
-    named = named_tokenizers(tokenizers)
     chosen = find_metrics(metrics)
     if not chosen:
         raise InputError("no metric to evaluate")
     if by not in ("language", "subset"):
         raise InputError(f'figures are by "language" or by "subset", not by {by!r}')
+    units = evaluation_units(counts, chosen, languages, by, overall=overall)
+    return evaluate_on(
+        units, tokenizers, metrics=chosen, sizes=sizes, curves=curves, threads=threads, progress=progress
+    )
+
+
+def evaluate_on(
+    units: EvaluationUnits,
+    tokenizers: Tokenizers,
+    *,
+    metrics: Sequence[Metric],
+    sizes: Sequence[int] | Mapping[str, Sequence[int]] = (),
+    curves: bool = False,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """`evaluate` on units that `evaluation_units` gave for these metrics."""
+    named = named_tokenizers(tokenizers)
     if threads < 1:
         raise InputError(f"threads must be 1 or more, not {threads}")
     wanted = {name: sizes.get(name, ()) if isinstance(sizes, Mapping) else sizes for name in named}
@@ -234,26 +266,37 @@ def evaluate(
         smaller = [named[other].vocab_size for other, base in larger.items() if base == name]
         asked = bool(wanted[name] or smaller or curves)
         plans[name] = Sizes.of(tokenizer, [*wanted[name], *smaller], name=name) if asked else None
-    units = _units(counts, chosen, languages, by, overall=overall)
+    if not any(text[:, :, TEXT_TOTALS.index("characters")].any() for text in units.text.values()):
+        raise InputError(
+            f"there is no evaluation text in {', '.join(units.languages) or 'these counts'}; raise the evaluation"
+            " fraction (sampling.eval) and count again, or give documents"
+        )
+    in_blocks = not all(metric.adds_up for metric in metrics)
+    evaluation = Evaluation(named, metrics, units)
+    together: dict[str, list[str]] = {}  # by tokenizer, those that follow from its pass
+    for name in named:
+        together.setdefault(larger.get(name, name), []).append(name)
+    # A tokenizer a thread: its figures are made while others are passed, and sums of threads need not be added up.
+    at_once = min(threads, len(together))
 
-    in_blocks = not all(metric.adds_up for metric in chosen)
-    passes = {
-        name: Passes(tokenizer, name=name, sizes=plans[name], threads=threads) for name, tokenizer in named.items()
-    }
-    evaluation = Evaluation(named, chosen, units, by)
-    bases = [larger.get(name, name) for name in named]
-    kept: dict[str, Pass] = {}
-    for number, ((name, tokenizer), base) in enumerate(zip(named.items(), bases, strict=True), 1):
-        found = kept.get(base) or passes[base].run(units, in_blocks=in_blocks)
-        if base in bases[number:]:
-            kept[base] = found
-        else:
-            kept.pop(base, None)
-        if base != name:
-            found = passes[base].smaller(found, tokenizer)
-        evaluation._add(name, found, units, plans[name], set(wanted[name]))
-        if progress is not None:
-            progress(number, len(named))
+    def judge(base: str) -> dict[str, _Judged]:
+        passes = Passes(named[base], name=base, sizes=plans[base], threads=threads // at_once)
+        found = passes.run(units, in_blocks=in_blocks)
+        return {
+            name: evaluation._judge(
+                name, found if name == base else passes.smaller(found, named[name]), units, plans[name]
+            )
+            for name in together[base]
+        }
+
+    judged: dict[str, _Judged] = {}
+    for found in in_threads(judge, together, threads=at_once):
+        for name in found:
+            judged[name] = found[name]
+            if progress is not None:
+                progress(len(judged), len(named))
+    for name in named:
+        evaluation._add(name, judged[name], plans[name], set(wanted[name]))
     return evaluation
 
 
@@ -286,9 +329,15 @@ def named_tokenizers(tokenizers: Tokenizers) -> dict[str, Tokenizer]:
     return dict(tokenizers)
 
 
-def _units(
-    counts: UnitSource, metrics: Sequence[Metric], languages: Sequence[str] | None, by: GroupBy, *, overall: bool
+def evaluation_units(
+    counts: UnitSource,
+    metrics: Sequence[Metric],
+    languages: Sequence[str] | None = None,
+    by: GroupBy = "language",
+    *,
+    overall: bool = False,
 ) -> EvaluationUnits:
+    """The units that these metrics are made from, not read yet."""
     if languages is None:
         wanted = list(counts.languages)
     else:
@@ -299,13 +348,7 @@ def _units(
             )
     kinds = sorted({metric.units for metric in metrics})
     in_blocks = {metric.units for metric in metrics if not metric.adds_up}
-    units = EvaluationUnits(counts, kinds, wanted, by=by, in_blocks=in_blocks, overall=overall)
-    if not any(text[:, :, TEXT_TOTALS.index("characters")].any() for text in units.text.values()):
-        raise InputError(
-            f"there is no evaluation text in {', '.join(wanted) or 'these counts'}; raise the evaluation fraction"
-            " (sampling.eval) and count again, or give documents"
-        )
-    return units
+    return EvaluationUnits(counts, kinds, wanted, by=by, in_blocks=in_blocks, overall=overall)
 
 
 def _row(name: str, vocab_size: int, group: str, metric: Metric, figure: Figure) -> tuple[Any, ...]:

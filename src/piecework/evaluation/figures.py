@@ -190,17 +190,19 @@ def figures_of(
 ) -> dict[str, list[Figure]]:
     """The figures of the metrics, in the order of the groups."""
     figures: dict[str, list[Figure]] = {}
-    left_out = _LeftOut(found, counted, units)
+    distinct: dict[UnitKind, list[Metric]] = {}
     for metric in metrics:
         if metric.adds_up:
             totals, text = counted[metric.units].totals, units.text[metric.units]
             figures[metric.name] = _of_buckets(metric, TOKEN_TOTALS, totals, text, tokenizer.vocab_size)
         else:
             figures[metric.name] = []
-    for group in range(len(units.groups) + units.overall):
-        for metric in metrics:
-            if not metric.adds_up:
-                figures[metric.name].append(left_out.figure(metric, group))
+            distinct.setdefault(metric.units, []).append(metric)
+    left_out = _LeftOut(found, counted, units)
+    for kind, of_kind in distinct.items():
+        for group in range(len(units.groups) + units.overall):
+            for metric, figure in zip(of_kind, left_out.figures(kind, of_kind, group), strict=True):
+                figures[metric.name].append(figure)
     return figures
 
 
@@ -225,11 +227,10 @@ class _LeftOut:
         self._counted = counted
         self._found = found
         self._frequencies = found.by_block()
-        self._of_all: Array | None = None  # by block, of all groups together
 
-    def figure(self, metric: Metric, group: int) -> Figure:
-        """The figure of a metric for one group."""
-        kind = metric.units
+    def figures(self, kind: UnitKind, metrics: Sequence[Metric], group: int) -> list[Figure]:
+        """The figures of metrics of one table, for one group."""
+        names = frozenset[str]().union(*(metric.totals for metric in metrics))
         text = self._units.text[kind][group].reshape(BLOCKS, -1, len(TEXT_TOTALS)).sum(axis=1)
         occupied = np.flatnonzero(text[:, TEXT_TOTALS.index("characters")])
         # What each block has that no other has, so that it is lost with it.
@@ -238,29 +239,38 @@ class _LeftOut:
         whole: dict[str, Any] = {name: column.sum() for name, column in by_block.items()}
         whole["vocab_size"] = self._found.vocab_size
         for name, types in ("types", self._found.types), ("single_types", self._found.single_types):
-            if name in metric.totals:
+            if name in names:
                 of_group = types[kind][..., group, :].reshape(-1, BLOCKS + 1)[0]
                 by_block[name], whole[name] = of_group[:BLOCKS], of_group.sum()
-        if "frequencies" in metric.totals:
+        if "frequencies" in names:
             by_block["frequencies"], whole["frequencies"] = self._of_pieces(kind, group)
-        numerator, denominator = map(float, metric.ratio(whole))
-        interval = None
-        if denominator and len(occupied) >= intervals.FEWEST_BUCKETS:
+        without: list[list[float]] = [[] for _ in metrics]
+        if len(occupied) >= intervals.FEWEST_BUCKETS:
             # A block at a time: frequencies of all at once would be far more than fits near the processor.
-            values = [metric.value(_without(whole, by_block, metric.totals, block)) for block in occupied.tolist()]
-            interval = intervals.jackknife(numerator / denominator, np.array(values))
-        return Figure(numerator, denominator, interval)
+            for block in occupied.tolist():
+                left = _without(whole, by_block, names, block)
+                for values, metric in zip(without, metrics, strict=True):
+                    values.append(float(metric.value(left)))
+        return [_figure_of(metric, whole, values) for metric, values in zip(metrics, without, strict=True)]
 
     def _of_pieces(self, kind: UnitKind, group: int) -> tuple[Array, Array]:
-        """How often each piece is used in each block of a group, and in all of it."""
+        """How often each piece that a group uses is a token in each of its blocks, and in all of it."""
         whole = self._counted[kind].frequencies
         assert whole is not None
-        frequencies = self._frequencies[kind]
-        if group < len(frequencies):
-            return frequencies[group], whole[group]
-        if self._of_all is None:
-            self._of_all = frequencies.sum(axis=0, dtype=np.int64)
-        return self._of_all, whole[group]
+        by_block = self._frequencies[kind]
+        by_block = by_block[group] if group < len(by_block) else by_block.sum(axis=0, dtype=np.int64)
+        # Many pieces are of other languages: a group may well use less than half of them.
+        used = np.flatnonzero(whole[group])
+        return by_block.take(used, axis=1), whole[group][used]
+
+
+def _figure_of(metric: Metric, whole: Mapping[str, Any], without: Sequence[float]) -> Figure:
+    """A figure, and its interval from those with one block left out, if there are any."""
+    numerator, denominator = map(float, metric.ratio(whole))
+    interval = None
+    if denominator and without:
+        interval = intervals.jackknife(numerator / denominator, np.array(without))
+    return Figure(numerator, denominator, interval)
 
 
 def _without(

@@ -44,7 +44,7 @@ SUMS = {
 """Totals that add up over documents, and so over buckets."""
 
 DISTINCT = {
-    "frequencies": "how often each piece is a token; one axis more than the others, the last",
+    "frequencies": "how often each piece that occurs is a token; one axis more than the others, the last",
     "types": "distinct whitespace words, of those with one space before and after them",
     "single_types": "of these, those that are one token",
 }

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from piecework.evaluation.curves import Sizes
-from piecework.evaluation.evaluate import Evaluation, evaluate
+from piecework.evaluation.evaluate import Evaluation, evaluate_on, evaluation_units
 from piecework.evaluation.examples import examples
 from piecework.evaluation.findings import check_findings
-from piecework.evaluation.metrics import Array
+from piecework.evaluation.metrics import Array, all_metrics
 from piecework.evaluation.overlap import overlap_curve, vocabulary_overlap
 from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.summary import summarise
 from piecework.evaluation.tables import Table
+from piecework.evaluation.units import EvaluationUnits
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
 from piecework.terms import MULTILINGUAL, OVERALL
 from piecework.tokenizer.pieces import GROUP_ORDER
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from piecework.counting.store import Counts
 
-__all__ = ["TITLES", "Passage", "study_tables"]
+__all__ = ["TITLES", "Passage", "study_tables", "study_units"]
 
 TITLES = {
     "summary": "What was found",
@@ -65,21 +66,23 @@ def study_tables(
     counts: Counts,
     passages: Sequence[Passage],
     *,
+    units: EvaluationUnits,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Table]:
     """Every table by name. `tokenizers` has `multilingual`, its smaller sizes, and those called after a language.
 
+    `units` are those of the counts, which `study_units` gives and which may have been arranged before.
     `progress(done, wanted)` is called with steps: each tokenizer, and what follows.
     """
     steps = _Steps(len(tokenizers) + 3, progress)
     compared = {name: each for name, each in tokenizers.items() if name == MULTILINGUAL or name in counts.languages}
     sizes = sorted({each.vocab_size for name, each in tokenizers.items() if name not in counts.languages})
-    evaluation = evaluate(
+    evaluation = evaluate_on(
+        units,
         tokenizers,
-        counts,
+        metrics=all_metrics(),
         sizes={MULTILINGUAL: sizes},
-        overall=True,
         threads=threads,
         progress=lambda _done, _wanted: steps.done(),
     )
@@ -105,6 +108,11 @@ def study_tables(
     }
     steps.done()
     return {name: Table(tables[name].to_arrow(), title=title) for name, title in TITLES.items() if name in tables}
+
+
+def study_units(counts: Counts) -> EvaluationUnits:
+    """What the tables of a study are made from, besides tokenizers; not read yet."""
+    return evaluation_units(counts, all_metrics(), overall=True)
 
 
 class _Steps:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -197,22 +198,28 @@ class EvaluationUnits:
         """`in_blocks` are the tables of which what is distinct is asked for; `overall` adds a group that is all."""
         self.overall = overall
         self._counts = counts
-        self._languages = list(languages)
-        self._by = by
+        self.languages = list(languages)
+        self.by: GroupBy = by
         self._kinds = list(kinds)
-        self.groups: list[str] = self._languages if by == "language" else self._subsets()
+        self.groups: list[str] = self.languages if by == "language" else self._subsets()
         self._in_blocks = set(in_blocks)
         self._arrangements: dict[tuple[bool, bool], Arrangement] = {}
+        self._lock = Lock()
 
     def arranged(self, *, in_blocks: bool = False, cut_lines: bool = True) -> Arrangement:
         """All units by group, and `in_blocks` also by block where what is distinct is asked for.
 
         `cut_lines` is for encoders that let newlines stand alone: it makes fewer units, so that it takes less time.
         """
-        if (in_blocks, cut_lines) not in self._arrangements:
-            blocks = {kind: BLOCKS if in_blocks and kind in self._in_blocks else 1 for kind in self._kinds}
-            self._arrangements[in_blocks, cut_lines] = self._arrange(blocks, cut_lines=cut_lines)
-        return self._arrangements[in_blocks, cut_lines]
+        with self._lock:
+            if (in_blocks, cut_lines) not in self._arrangements:
+                blocks = {kind: BLOCKS if in_blocks and kind in self._in_blocks else 1 for kind in self._kinds}
+                self._arrangements[in_blocks, cut_lines] = self._arrange(blocks, cut_lines=cut_lines)
+            return self._arrangements[in_blocks, cut_lines]
+
+    def prepare(self) -> None:
+        """Have ready what most tokenizers need: reading and sorting take a while, on one thread."""
+        _ = self.text
 
     @cached_property
     def text(self) -> dict[UnitKind, Array]:
@@ -233,8 +240,8 @@ class EvaluationUnits:
 
     def _batches(self, kind: UnitKind) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The rows of a table with the names of their groups. They are read anew each time, and not kept."""
-        for (language, category), batch in self._counts.evaluation_batches(self._languages, plain=kind == "eval_plain"):
-            yield language if self._by == "language" or not category else f"{category}_{language}", batch
+        for (language, category), batch in self._counts.evaluation_batches(self.languages, plain=kind == "eval_plain"):
+            yield language if self.by == "language" or not category else f"{category}_{language}", batch
 
     def _subsets(self) -> list[str]:
         return sorted({name for kind in self._kinds for name, _ in self._batches(kind)})

@@ -20,8 +20,9 @@ from piecework.counting.spark_cluster import Cluster
 from piecework.counting.store import Counts
 from piecework.errors import InputError
 from piecework.evaluation.metrics import all_metrics
-from piecework.evaluation.study_tables import study_tables
+from piecework.evaluation.study_tables import study_tables, study_units
 from piecework.evaluation.tables import Table
+from piecework.evaluation.units import EvaluationUnits
 from piecework.files import prepare_output, replace_atomically
 from piecework.pipeline.cards import write_cards
 from piecework.pipeline.counts import StudyCounts, counts_of
@@ -64,7 +65,7 @@ STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps", "texts"]] = {
 
 PASSAGES_FILE = "passages.json"
 # Goes up whenever the same tokenizers and counts would give other tables.
-EVALUATION_FORMAT = 1
+EVALUATION_FORMAT = 2
 CSV_STEP = 100
 """Tables that have a row for every vocabulary size have one for every hundredth in CSV; Parquet has all."""
 
@@ -158,6 +159,7 @@ class _Run:
         outside = load_all(self.study)
         counted = self._count()
         self._passages(counted)
+        units = study_units(counted.counts)
         trained = train_all(
             self.study,
             counted,
@@ -165,9 +167,10 @@ class _Run:
             threads=self.threads,
             progress=lambda done, total: self.progress("training", done, total),
             warn=self.warn,
+            meanwhile=units.prepare,
         )
         self._write_study(counted)
-        tables = self._evaluate(counted, trained)
+        tables = self._evaluate(counted, trained, units)
         made = ["evaluation", *self._compare(counted, trained.stages, outside)]
         results = self._results(counted.counts, list(trained.stages), tables)
         made += self._present(results, made)
@@ -220,7 +223,7 @@ class _Run:
             with replace_atomically(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
 
-    def _evaluate(self, counted: StudyCounts, trained: Trained) -> Mapping[str, Table]:
+    def _evaluate(self, counted: StudyCounts, trained: Trained, units: EvaluationUnits) -> Mapping[str, Table]:
         """The tables, if they had to be made."""
         folder = self.state.folder / RESULTS_FOLDER
         metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
@@ -234,6 +237,7 @@ class _Run:
                 trained.load(),
                 counted.counts,
                 load_passages(self.state.folder / PASSAGES_FILE),
+                units=units,
                 threads=self.threads,
                 progress=lambda done, total: self.progress("evaluating", done, total),
             )

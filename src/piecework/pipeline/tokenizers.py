@@ -48,18 +48,34 @@ class Trained:
 
 
 def train_all(
-    study: Study, counted: StudyCounts, state: State, *, threads: int, progress: Progress, warn: Warn
+    study: Study,
+    counted: StudyCounts,
+    state: State,
+    *,
+    threads: int,
+    progress: Progress,
+    warn: Warn,
+    meanwhile: Callable[[], None],
 ) -> Trained:
-    """Train what is not there yet."""
-    training = _Training(study, counted, state, threads=threads, progress=progress, warn=warn)
+    """Train what is not there yet; and if there is something to train, do `meanwhile` what comes after that needs."""
+    training = _Training(study, counted, state, threads=threads, progress=progress, warn=warn, meanwhile=meanwhile)
     return Trained(state.folder / TOKENIZERS_FOLDER, training.run(), training.made)
 
 
 class _Training:
     def __init__(
-        self, study: Study, counted: StudyCounts, state: State, *, threads: int, progress: Progress, warn: Warn
+        self,
+        study: Study,
+        counted: StudyCounts,
+        state: State,
+        *,
+        threads: int,
+        progress: Progress,
+        warn: Warn,
+        meanwhile: Callable[[], None],
     ) -> None:
         self._study, self._state = study, state
+        self._meanwhile = meanwhile
         self._counts: Counts = counted.counts
         self._counts_key = counted.key
         self._threads, self._progress, self._warn = threads, progress, warn
@@ -140,10 +156,12 @@ class _Training:
         The languages together have about as many words as the multilingual one. Gives back the stages of smaller sizes.
         """
         sizes = {} if MULTILINGUAL in left else self._resize()
-        pool = ThreadPoolExecutor(max_workers=max(1, min(self._threads, len(left))))
+        pool = ThreadPoolExecutor(max_workers=min(self._threads, len(left) + 1))
         try:
             futures = {pool.submit(_timed, partial(self._train, name)): name for name in left}
             pending = set(futures)
+            # Behind all training, so that it is done while the last ones are saved.
+            after = pool.submit(self._meanwhile) if left else None
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED, timeout=0.2)
                 for future in done:
@@ -151,6 +169,8 @@ class _Training:
                     self._save(name, left[name], *future.result())
                     if name == MULTILINGUAL:
                         sizes = self._resize()
+            if after:
+                after.result()
         finally:
             # Training looks at this when it reports, and ends soon after an error or Ctrl-C.
             self._stopped = True
