@@ -76,9 +76,10 @@ class Worker {
     }
   }
 
-  // A unit with its rows.
-  void add(size_t unit, const UnitSet::Row* first, const UnitSet::Row* last) {
+  void add(size_t unit) {
     const UnitSet::Unit& of = units_.unit(unit);
+    const std::span<const UnitSet::Row> rows = units_.rows(unit);
+    const UnitSet::Row *const first = rows.data(), *const last = first + rows.size();
     text_ = of.text;
     followed_ = of.followed;
     if (of.opens && model_.add_dummy_prefix) text_ = prefixed_.assign(" ").append(text_);
@@ -100,15 +101,16 @@ class Worker {
     uint64_t in_group = 0, in_curve = 0;
     for (const UnitSet::Row* row = first; row < last; ++row) {
       const size_t group = row->group, cell = group * UnitSet::kBuckets + row->bucket;
+      const uint64_t count = units_.count(*row);
       TokenTotals& sum = result.totals[cell];
-      sum.tokens += totals.tokens * row->count;
-      sum.starts += totals.starts * row->count;
-      sum.continued += totals.continued * row->count;
-      sum.split_words += totals.split_words * row->count;
-      sum.unknown += totals.unknown * row->count;
-      sum.bytes += totals.bytes * row->count;
-      if (smaller_) add_to_sizes(cell, static_cast<int64_t>(row->count));
-      in_group += row->count;
+      sum.tokens += totals.tokens * count;
+      sum.starts += totals.starts * count;
+      sum.continued += totals.continued * count;
+      sum.split_words += totals.split_words * count;
+      sum.unknown += totals.unknown * count;
+      sum.bytes += totals.bytes * count;
+      if (smaller_) add_to_sizes(cell, static_cast<int64_t>(count));
+      in_group += count;
       if (row + 1 < last && row[1].group == row->group) continue;
       // Once a group, and once a curve, as these touch memory far apart.
       if (group < frequency_groups_) {
@@ -344,24 +346,16 @@ Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const Evaluati
   }
   units.arrange();
   const Layout layout(units.groups(), request.blocks);
-  const std::vector<UnitSet::Row>& rows = units.rows();
-  constexpr size_t kRows = 1 << 14;
+  constexpr size_t kUnits = 1 << 12;
   std::atomic<size_t> next{0};
   const auto work = [&](Worker& worker) {
-    for (size_t from; (from = next.fetch_add(kRows)) < rows.size();) {
-      // A unit belongs to the stretch in which its first row lies.
-      size_t first = from;
-      while (first > 0 && first < rows.size() && rows[first].unit == rows[first - 1].unit) ++first;
-      while (first < std::min(from + kRows, rows.size())) {
-        size_t last = first;
-        while (last < rows.size() && rows[last].unit == rows[first].unit) ++last;
-        worker.add(rows[first].unit, &rows[first], rows.data() + last);
-        first = last;
-      }
+    for (size_t from; (from = next.fetch_add(kUnits)) < units.size();) {
+      const size_t to = std::min(from + kUnits, units.size());
+      for (size_t unit = from; unit < to; ++unit) worker.add(unit);
     }
     worker.finish();
   };
-  const size_t threads = std::clamp<size_t>(rows.size() / kRows, 1, std::max(request.threads, 1U));
+  const size_t threads = std::clamp<size_t>(units.size() / kUnits, 1, std::max(request.threads, 1U));
   std::vector<std::unique_ptr<Worker>> workers;
   std::unique_ptr<const SmallerSizes> smaller;
   if (!request.merges.empty()) smaller = std::make_unique<const SmallerSizes>(encoder, request.merges, request.sizes);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "memory.hpp"
 #include "sort_by_text.hpp"
 #include "utf8.hpp"
 #include "whitespace_words.hpp"
@@ -36,7 +37,7 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   if (!units_.empty()) throw std::logic_error("units are added before they are arranged");
   std::vector<std::string_view> texts;
   std::vector<uint8_t> opens;
-  std::vector<Row> rows;
+  std::vector<Added> rows;
   texts.reserve(columns.units.size());
   opens.reserve(columns.units.size());
   rows.reserve(columns.units.size());
@@ -45,7 +46,8 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
     const auto put = [&](std::string_view text, bool opening) {
       texts.push_back(text);
       opens.push_back(opening);
-      rows.push_back({0, static_cast<uint16_t>(group), columns.buckets[i], columns.counts[i]});
+      rows.push_back({0, {0, static_cast<uint16_t>(group), columns.buckets[i], false}});
+      set_count(rows.back().row, columns.counts[i]);
     };
     if (cut_lines_) {
       cut_at_newlines(columns.units[i], columns.opens[i], put);
@@ -55,17 +57,27 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   }
   std::vector<uint32_t> indices(texts.size());
   table_.find_indices(texts, opens.data(), indices.data());
-  for (size_t i = 0; i < indices.size(); ++i) rows[i].unit = indices[i];
+  for (size_t i = 0; i < indices.size(); ++i) rows[i].index = indices[i];
   // Not one long array: growing it took more time than all that is done here.
   added_.push_back(std::move(rows));
 }
 
 void UnitSet::arrange() {
-  std::call_once(arranged_, [this] { sort_rows(number_units()); });
+  std::call_once(arranged_, [this] {
+    sort_rows(number_units());
+    return_freed_memory();
+  });
 }
 
-// Each tokenizer goes through all units, so they lie side by side in memory in the order of their bytes.
-std::vector<UnitSet::Place> UnitSet::number_units() {
+void UnitSet::set_count(Row& row, uint64_t count) {
+  row.large = count > UINT32_MAX;
+  row.count = static_cast<uint32_t>(row.large ? large_counts_.size() : count);
+  if (row.large) large_counts_.push_back(count);
+}
+
+// Each tokenizer goes through all units, so they lie side by side in memory in the order of their bytes. Gives back the
+// number of each entry of the table.
+std::vector<uint32_t> UnitSet::number_units() {
   std::vector<uint32_t> order(table_.size());
   std::iota(order.begin(), order.end(), 0);
   sort_by_text(order, [&](uint32_t i) { return table_.at(i).bytes; });
@@ -73,7 +85,8 @@ std::vector<UnitSet::Place> UnitSet::number_units() {
   for (size_t i = 0; i < table_.size(); ++i) bytes += table_.at(i).bytes.size();
   text_.reserve(bytes);
   units_.reserve(order.size());
-  std::vector<Place> places(order.size());
+  ends_.reserve(order.size());
+  std::vector<uint32_t> numbers(order.size());
   size_t rows = 0;
   std::vector<Range> words;
   table_.visit_each(order, [&](uint32_t index) {
@@ -82,43 +95,43 @@ std::vector<UnitSet::Place> UnitSet::number_units() {
     text_ += word.bytes;
     const bool followed = cut_lines_ && text.ends_with('\n') && (word.opens_line || text.front() == ' ');
     if (followed) text.remove_suffix(1);
-    places[index] = {static_cast<uint32_t>(units_.size()), rows};
+    numbers[index] = static_cast<uint32_t>(units_.size());
+    ends_.push_back(rows);
     rows += word.count;
     find_words(text, words);
     const size_t spaces = std::min(text.find_first_not_of(' '), text.size());
     const bool one_word = words.size() == 1 && words[0].begin == spaces && words[0].end == text.size();
     units_.push_back({text, word.opens_line, followed, one_word, static_cast<uint32_t>(words.size())});
   });
-  rows_.resize(rows);
   table_ = {};
-  return places;
+  return_freed_memory();
+  rows_.resize(rows);
+  return numbers;
 }
 
-void UnitSet::sort_rows(std::vector<Place> places) {
-  for (std::vector<Row>& rows : added_) {
-    for (const Row& row : rows) {
-      Place& place = places[row.unit];
-      rows_[place.next] = row;
-      rows_[place.next++].unit = place.unit;
-    }
-    rows = {};
+// `ends_` has where the rows of each unit begin, and moves to their ends as they come.
+void UnitSet::sort_rows(const std::vector<uint32_t>& numbers) {
+  for (std::vector<Added>& added : added_) {
+    for (const Added& each : added) rows_[ends_[numbers[each.index]]++] = each.row;
+    added = {};
   }
   added_.clear();
   const auto key = [](const Row& row) { return row.group * kBuckets + row.bucket; };
   // Rows of the same unit, group and bucket become one.
-  size_t kept = 0;
-  for (size_t first = 0, last; first < rows_.size(); first = last) {
-    for (last = first + 1; last < rows_.size() && rows_[last].unit == rows_[first].unit;) ++last;
-    const auto of_unit = std::span(rows_).subspan(first, last - first);
+  size_t first = 0, kept = 0;
+  for (size_t& end : ends_) {
+    const auto of_unit = std::span(rows_).subspan(first, end - first);
+    first = end;
     if (of_unit.size() > 1) std::ranges::sort(of_unit, {}, key);
     rows_[kept++] = of_unit[0];
     for (const Row& row : of_unit.subspan(1)) {
       if (key(row) == key(rows_[kept - 1])) {
-        rows_[kept - 1].count = add_counts(rows_[kept - 1].count, row.count);
+        set_count(rows_[kept - 1], add_counts(count(rows_[kept - 1]), count(row)));
       } else {
         rows_[kept++] = row;
       }
     }
+    end = kept;
   }
   rows_.resize(kept);
 }
@@ -126,19 +139,16 @@ void UnitSet::sort_rows(std::vector<Place> places) {
 std::vector<UnitSet::TextTotals> UnitSet::text_totals() {
   arrange();
   std::vector<TextTotals> totals(static_cast<size_t>(groups_) * kBuckets);
-  uint32_t known = UINT32_MAX;  // no unit
-  TextTotals of_unit;
-  for (const Row& row : rows_) {
-    if (row.unit != known) {
-      known = row.unit;
-      const Unit& unit = units_[row.unit];
-      of_unit = {unit.words, 0, unit.text.size()};
-      for (const char c : unit.text) of_unit.characters += !is_continuation(static_cast<unsigned char>(c));
+  for (size_t number = 0; number < units_.size(); ++number) {
+    const Unit& of = units_[number];
+    uint64_t characters = 0;
+    for (const char c : of.text) characters += !is_continuation(static_cast<unsigned char>(c));
+    for (const Row& row : rows(number)) {
+      TextTotals& sum = totals[static_cast<size_t>(row.group) * kBuckets + row.bucket];
+      sum.words += of.words * count(row);
+      sum.characters += characters * count(row);
+      sum.bytes += of.text.size() * count(row);
     }
-    TextTotals& sum = totals[static_cast<size_t>(row.group) * kBuckets + row.bucket];
-    sum.words += of_unit.words * row.count;
-    sum.characters += of_unit.characters * row.count;
-    sum.bytes += of_unit.bytes * row.count;
   }
   return totals;
 }

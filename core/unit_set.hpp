@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,11 +36,13 @@ class UnitSet {
     bool one_word;  // after its spaces, if any
     uint32_t words;
   };
+  // Millions of them are gone through for each tokenizer, so they are small: few counts need more than 32 bits, and
+  // those stand in a list of their own.
   struct Row {
-    uint32_t unit;
+    uint32_t count;  // or its place in the list
     uint16_t group;
     uint8_t bucket;
-    uint64_t count;
+    bool large;
   };
   struct TextTotals {  // of a group and bucket
     uint64_t words = 0, characters = 0, bytes = 0;
@@ -50,7 +53,12 @@ class UnitSet {
   // From here on all are added; several threads may ask.
   void arrange();
   const Unit& unit(size_t number) const { return units_[number]; }
-  const std::vector<Row>& rows() const { return rows_; }  // in the order of their units
+  // In the order of groups and buckets.
+  std::span<const Row> rows(size_t unit) const {
+    const size_t begin = unit ? ends_[unit - 1] : 0;
+    return {rows_.data() + begin, ends_[unit] - begin};
+  }
+  uint64_t count(const Row& row) const { return row.large ? large_counts_[row.count] : row.count; }
   size_t size() {
     arrange();
     return units_.size();
@@ -58,20 +66,22 @@ class UnitSet {
   std::vector<TextTotals> text_totals();
 
  private:
-  // Where the rows of an entry of the table go.
-  struct Place {
-    uint32_t unit;
-    size_t next;
+  struct Added {
+    uint32_t index;  // in the table
+    Row row;
   };
-  std::vector<Place> number_units();
-  void sort_rows(std::vector<Place> places);
+  std::vector<uint32_t> number_units();
+  void sort_rows(const std::vector<uint32_t>& numbers);
+  void set_count(Row& row, uint64_t count);
 
   uint32_t groups_;
   bool cut_lines_;
   // Until units are arranged. The flag of the table is `opens`, it counts rows, and its indices are their units.
   WordTable table_;
-  std::vector<std::vector<Row>> added_;
-  std::vector<Row> rows_;
+  std::vector<std::vector<Added>> added_;
+  std::vector<Row> rows_;     // unit after unit
+  std::vector<size_t> ends_;  // of the rows of each unit
+  std::vector<uint64_t> large_counts_;
   std::once_flag arranged_;
   std::string text_;  // of all units, one after the other
   std::vector<Unit> units_;

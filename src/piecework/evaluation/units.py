@@ -229,6 +229,8 @@ class EvaluationUnits:
         return {kind: np.asarray(each.sum(axis=1)) for kind, each in totals.items()}
 
     def _arrange(self, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:
+        import pyarrow as pa
+
         units = _core.UnitSet(len(self.groups) * sum(blocks.values()), cut_lines=cut_lines)
         start = 0
         for kind in self._kinds:
@@ -236,6 +238,7 @@ class EvaluationUnits:
                 cell = start + group * blocks[kind] + bucket * blocks[kind] // BUCKETS
                 units.add_columns(cell, rows["bucket"], rows["opens"], rows["unit"], rows["count"])
             start += len(self.groups) * blocks[kind]
+        pa.default_memory_pool().release_unused()  # what reading took
         return Arrangement(units, blocks, len(self.groups), self.overall)
 
     def _batches(self, kind: UnitKind) -> Iterator[tuple[str, pa.RecordBatch]]:
