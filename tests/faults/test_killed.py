@@ -109,12 +109,13 @@ def test_shards_that_are_done_are_not_done_again(study: Path, expected: dict[str
     assert_complete(tmp_path, expected)
 
 
-def test_a_worker_that_is_killed(study: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
+@pytest.mark.parametrize("when", ["counting", "merging"])
+def test_a_worker_that_is_killed(study: Path, expected: dict[str, bytes], tmp_path: Path, when: str) -> None:
     warnings: list[str] = []
     killed: list[int] = []
 
     def progress(stage: str, done: int, _total: int) -> None:
-        if stage == "counting" and done and not killed:
+        if stage == when and (done or when == "merging") and not killed:
             killed.append(children(os.getpid())[0])
             os.kill(killed[0], signal.SIGKILL)
 
@@ -122,7 +123,7 @@ def test_a_worker_that_is_killed(study: Path, expected: dict[str, bytes], tmp_pa
     assert_complete(tmp_path, expected)
     assert len(warnings) == 1
     assert "was killed (SIGKILL), most likely because memory ran out; trying once more" in warnings[0]
-    assert str(study.parent) in warnings[0]
+    assert str(study.parent if when == "counting" else tmp_path / "counts") in warnings[0]
 
 
 def test_workers_that_are_killed_again_and_again(study: Path, expected: dict[str, bytes], tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from piecework.corpus import Slice, find_files, open_batches
 from piecework.corpus.streams import lines_before
 from piecework.corpus.subsets import Subset
-from piecework.counting.machine import Budget, free_memory_bytes, parse_size
+from piecework.counting.machine import LARGEST_MERGE_BYTES, Budget, free_memory_bytes, parse_size
 from piecework.counting.shards import Shard, plan_shards
 from piecework.errors import InputError
 
@@ -186,5 +186,7 @@ def test_memory_is_shared_out() -> None:
             budget = Budget.share_out(memory, threads)
             assert 1 <= budget.processes <= threads
             assert budget.processes * 2 * budget.table_bytes < memory
+            assert 1 <= budget.merging <= budget.processes
+            assert budget.merging == 1 or budget.merging * LARGEST_MERGE_BYTES < memory
     with pytest.raises(InputError, match=r"100 MB of memory .* 260MB or more"):
         Budget.share_out(100_000_000, 1)

@@ -107,7 +107,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
     counting_bytes = budget.processes * (PROCESS_BYTES + TABLE_COPIES * min(table_bytes, budget.table_bytes))
     return Estimate(
         subsets=tuple(estimates),
-        memory_bytes=round(PARENT_BYTES + max(counting_bytes, MERGE_BYTES)),
+        memory_bytes=round(PARENT_BYTES + max(counting_bytes, budget.merging * MERGE_BYTES)),
         elapsed_s=START_S + sum(estimate.cpu_s for estimate in estimates) / budget.processes,
         tables=tuple(table_sizes(laws, size) for size in (sum(share for _, share in laws), *LARGER_TEXTS_BYTES)),
         exponents=(

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,14 +167,23 @@ class _Run:
             SubsetTables(subset.language, subset.category, self._table_files(subset, results))
             for subset in self.plan.subsets
         )
-        job = MergeJob(
-            subsets=subsets,
-            rows=tuple(rows),
-            folder=self.folder,
-            temporary=self.partial.folder / "merging",
-        )
+        sizes = Counter[str]()
+        for result in results:
+            for run in result.runs:
+                sizes[run.table] += run.size_bytes
+        # A job a table, or all processes but one would be idle; the largest first, so that they end at about one time.
+        jobs = [
+            MergeJob(
+                subsets=subsets,
+                rows=tuple(rows) if table == "train" else (),
+                folder=self.folder,
+                temporary=self.partial.folder / f"merging-{table}",
+                tables=(table,),
+            )
+            for table in sorted(TABLES, key=lambda table: -sizes[table])
+        ]
         merged = 0
-        total = sum(len(files) for subset in subsets for files in subset.files.values())
+        total = sum(len(result.runs) for result in results)
 
         def progress(amount: int) -> None:
             nonlocal merged
@@ -181,8 +191,14 @@ class _Run:
             self.progress("merging", merged, total)
 
         progress(0)
+        # One shard was counted by one process, which has little to merge.
+        processes = min(self.budget.merging, len(results), len(jobs))
+        tables: dict[str, dict[str, int]] = {}
         try:
-            [(_, tables)] = workers.run(merge_tables, [job], processes=1, progress=progress)
+            written = workers.run(merge_tables, jobs, processes=processes, progress=progress)
+            with contextlib.closing(written):
+                for _, of in written:
+                    tables |= of
         finally:
             self._remove_unfinished()
         return tables

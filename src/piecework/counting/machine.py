@@ -22,6 +22,8 @@ USUAL_TABLE_BYTES = 160_000_000
 TABLE_COPIES = 2
 # The interpreter, pyarrow, and a row group on its way out; of the runs it holds little.
 MERGE_BYTES = 200_000_000
+# The same where texts are so long that they, and not the rows, fill a row group. One process may take it in any case.
+LARGEST_MERGE_BYTES = 240_000_000
 
 
 def parse_size(text: str) -> int:
@@ -48,6 +50,8 @@ class Budget:
     """As many as were asked for, or as fit."""
     table_bytes: int
     """How large a process may let its tables grow."""
+    merging: int
+    """How many of the processes may merge at a time."""
 
     @classmethod
     def share_out(cls, memory_bytes: int, threads: int) -> "Budget":
@@ -68,6 +72,7 @@ class Budget:
         return cls(
             processes=processes,
             table_bytes=(room // processes - PROCESS_BYTES) // TABLE_COPIES,
+            merging=max(1, min(processes, room // LARGEST_MERGE_BYTES)),
         )
 
 

@@ -70,11 +70,13 @@ class MergeJob:
     subsets: tuple[SubsetTables, ...]
     """Sorted by language and category."""
     rows: tuple[Mapping[str, Any], ...]
-    """Of subsets.parquet."""
+    """Of subsets.parquet; none where another job writes it."""
     folder: Path
     """Where `train.parquet` and the others are written."""
     temporary: Path
-    """A folder for runs merged from more runs than can be open together."""
+    """A folder of this job alone, for runs merged from more runs than can be open together."""
+    tables: tuple[str, ...] = TABLES
+    """Those that this job writes."""
 
     def __str__(self) -> str:
         return f"{self.folder}: merging"
@@ -83,8 +85,9 @@ class MergeJob:
 def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict[str, int]]:
     """Write the tables; by table, how many rows and bytes each has. `report` is told of each run done."""
     try:
-        written = {table: write_table(job.folder, table, _merged(job, table, report)) for table in TABLES}
-        write_subsets(job.folder, job.rows)
+        written = {table: write_table(job.folder, table, _merged(job, table, report)) for table in job.tables}
+        if job.rows:
+            write_subsets(job.folder, job.rows)
     except _core.CountOverflowError as error:
         raise InputError(
             f"{job.folder}: a count is too large for 64 bits; sample less, or lower the weights"
@@ -141,8 +144,12 @@ def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str
     ):
         for group in row_groups(tables, KEYS[name][-1]):
             # In one piece: the writer would else see, and write, where batches end.
-            writer.write_table(pa.Table.from_batches(group).combine_chunks(), row_group_size=GROUP_ROWS)
-            rows += sum(map(len, group))
+            table = pa.Table.from_batches(group).combine_chunks()
+            # Of a group full of text there is no second one in memory, neither while it is written nor afterwards.
+            group.clear()
+            writer.write_table(table, row_group_size=GROUP_ROWS)
+            rows += len(table)
+            del table
     return {"rows": rows, "size_bytes": path.stat().st_size}
 
 
