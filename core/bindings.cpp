@@ -7,7 +7,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <charconv>
 #include <chrono>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <system_error>
@@ -281,15 +283,43 @@ TrainingResult train(const WordTable& table, uint64_t vocabulary_size, uint64_t 
   return train_bpe(table, options, vocabulary_size, minimum_frequency, report);
 }
 
+// Appends a str as UTF-8, from its characters: an object for the bytes of each of many short texts takes most of the
+// time, and those that a str keeps take memory for as long as it lives.
+void append_str(std::string& out, nb::handle text) {
+  PyObject* object = text.ptr();
+  if (!PyUnicode_Check(object)) throw nb::type_error("a text must be str");
+  const auto kind = PyUnicode_KIND(object);
+  const void* data = PyUnicode_DATA(object);
+  const Py_ssize_t length = PyUnicode_GET_LENGTH(object);
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    const char32_t code = PyUnicode_READ(kind, data, i);
+    if (code >= 0xD800 && code < 0xE000) throw nb::value_error("a text has a lone surrogate, which UTF-8 cannot hold");
+    append_utf8(out, code);
+  }
+}
+
 Vocabulary make_vocabulary(const nb::list& texts, std::vector<float> scores, const std::vector<int>& types) {
   Vocabulary vocabulary;
-  for (nb::handle text : texts) vocabulary.texts.push_back(nb::cast<std::string>(text));
+  vocabulary.texts.reserve(nb::len(texts));
+  for (nb::handle text : texts) append_str(vocabulary.texts.emplace_back(), text);
   vocabulary.scores = std::move(scores);
   for (const int type : types) vocabulary.types.push_back(static_cast<PieceType>(type));
   if (vocabulary.scores.size() != vocabulary.size() || vocabulary.types.size() != vocabulary.size()) {
     throw nb::value_error("texts, scores and types must have the same length");
   }
   return vocabulary;
+}
+
+// A line for each text: the text, a tab, its count.
+nb::bytes count_lines(const nb::dict& counts) {
+  std::string lines;
+  char digits[20];
+  for (const auto [text, count] : counts) {
+    append_str(lines, text);
+    char* const end = std::to_chars(digits, std::end(digits), nb::cast<uint64_t>(count)).ptr;
+    lines.append(1, '\t').append(digits, end).append(1, '\n');
+  }
+  return raw_bytes(lines.data(), lines.size());
 }
 
 nb::list text_list(const Vocabulary& vocabulary) {
@@ -643,6 +673,8 @@ NB_MODULE(_core, m) {
         nb::arg("character_coverage"), nb::arg("max_piece_characters"), nb::arg("split_by_unicode_script"),
         nb::arg("split_by_number"), nb::arg("split_digits"), nb::arg("add_dummy_prefix"), nb::arg("meta_pieces"),
         nb::arg("required_characters"), nb::arg("progress") = nb::none());
+
+  m.def("count_lines", &count_lines, nb::arg("counts"));
 
   nb::class_<Vocabulary>(m, "Vocabulary")
       .def(

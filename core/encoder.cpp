@@ -15,6 +15,9 @@ namespace piecework {
 namespace {
 
 constexpr size_t kHuge = 1 << 24;  // bytes of a text after which a thread gives its memory back
+// Bytes of text from which a thread remembers units. Clearing the memory for it takes as long as merging about so much,
+// and most tokenizers that are only saved or looked at never encode more.
+constexpr size_t kWorthCache = 1 << 16;
 
 // What SentencePiece asks of a model when it loads one.
 Model checked(Model model) {
@@ -62,7 +65,8 @@ struct Encoder::Scratch {
 
   std::string text;
   Merger::Workspace merging;
-  HugeArray<Cached> cache{kCache, {}};
+  HugeArray<Cached> cache;  // empty until kWorthCache bytes were encoded
+  size_t encoded_bytes = 0;
   Unit units[kUnits];
   std::unique_ptr<uint32_t[]> ids;
   size_t room = 0;  // of ids
@@ -160,7 +164,7 @@ size_t Encoder::unit_end(std::string_view text, size_t at) const {
 
 // The ids of one unit, from the cache or by merging, to `out`; gives back where they end.
 uint32_t* Encoder::put_unit(const Unit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const {
-  if (unit.length > ShortKey::kMaxLength) {
+  if (unit.length > ShortKey::kMaxLength || scratch.cache.empty()) {
     merger_.segment(bytes, scratch.merging);
     for (const Segment& s : scratch.merging.segments) put_ids(s, bytes, [&](uint32_t id) { *out++ = id; });
     return out;
@@ -200,6 +204,9 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
     scratch.ids = std::make_unique_for_overwrite<uint32_t[]>(room);
     scratch.room = room;
   }
+  scratch.encoded_bytes += end;
+  if (scratch.cache.empty() && scratch.encoded_bytes >= kWorthCache) scratch.cache = {Scratch::kCache, {}};
+  const size_t most_cached = scratch.cache.empty() ? 0 : ShortKey::kMaxLength;
   uint32_t* const first = scratch.ids.get();
   uint32_t* out = first;
   size_t waiting = 0;
@@ -228,7 +235,7 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
       unit.length = next - at;
       const auto byte = static_cast<unsigned char>(normalized[at]);
       if (unit.length == 1 && byte < ascii_ids_.size()) unit.id = ascii_ids_[byte];
-      if (unit.id == kNoSymbol && unit.length <= ShortKey::kMaxLength) {
+      if (unit.id == kNoSymbol && unit.length <= most_cached) {
         unit.key = ShortKey::from_readable(normalized.data() + at, unit.length, false);
         unit.hash = unit.key.hash();
         __builtin_prefetch(&scratch.cache[unit.hash & (Scratch::kCache - 1)]);

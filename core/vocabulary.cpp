@@ -150,6 +150,8 @@ std::vector<Merge> ranked_merges(const Encoder& encoder) {
   for (auto first = ranked.begin(); first != ranked.end();) {
     const auto last = ranked.begin() + ends[ranks[first->piece]];
     std::sort(first, last, [&](const Merge& a, const Merge& b) {
+      // Starts of one text, the usual case, need not be counted.
+      if (a.piece == b.piece) return model.pieces[a.left].size() > model.pieces[b.left].size();
       const auto x = left_characters(a), y = left_characters(b);
       return x != y ? x > y : a.piece < b.piece;
     });

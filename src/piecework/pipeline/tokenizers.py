@@ -139,6 +139,9 @@ class _Training:
                     continue
                 self._check_size(full, size)
                 self._save(name, key, *_timed(partial(full.resize, size)))
+                # Evaluation tells the figures of a smaller size from a pass of the full one.
+                self.made[name].frequencies = None
+                self.made[name]._forget_encoder()
             stages[name] = _stage(name)
         return stages
 
@@ -169,6 +172,7 @@ class _Training:
                     self._save(name, left[name], *future.result())
                     if name == MULTILINGUAL:
                         sizes = self._resize()
+                    self.made[name].frequencies = None  # on disk now, and asked for by no later stage
             if after:
                 after.result()
         finally:

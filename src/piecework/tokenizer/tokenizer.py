@@ -105,6 +105,10 @@ class Tokenizer:
         except (TypeError, RuntimeError) as error:  # protobuf gives bytes for text that is no UTF-8
             raise ModelError(f"{self._source}: a text in the model is not valid UTF-8") from error
 
+    def _forget_encoder(self) -> None:
+        """Give its memory back; the next text makes it anew."""
+        self.__dict__.pop("_encoder", None)
+
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """The tokenizer in a `.model` file, or in a folder that holds a `tokenizer.model`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from piecework._core import count_lines
 from piecework.errors import InputError
 from piecework.files import replace_atomically
 
@@ -24,9 +25,9 @@ def write_frequencies(frequencies: Mapping[str, int], folder: Path) -> Path:
     """
     path = folder / FREQUENCIES_FILE
     # A piece has neither a tab nor a newline: nothing merges across them.
-    text = "".join([f"{piece}\t{count}\n" for piece, count in frequencies.items()])
+    lines = count_lines(dict(frequencies))
     with replace_atomically(path) as temporary:
-        temporary.write_bytes(text.encode())
+        temporary.write_bytes(lines)
     return path
 
 
