@@ -34,7 +34,7 @@ def test_no_picture_is_left_over() -> None:
 
 @cases
 def test_has_a_name_and_stays_within_its_frame(name: str, width: int) -> None:
-    root = ElementTree.fromstring(CHARTS[name].svg(width=width, identity="a"))
+    root = ElementTree.fromstring(CHARTS[name].svg(width=width))
     assert root.get("role") == "img"
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
     assert title is not None

@@ -6,9 +6,10 @@ are put in by the recipe, so sharing them says nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,7 @@ from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table
 from piecework.tokenizer.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["OverlapCurve", "overlap_curve", "vocabulary_overlap"]
+__all__ = ["OverlapCurve", "Overlaps", "overlap_curve", "vocabulary_overlap"]
 
 
 def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None = None) -> Table:
@@ -40,35 +38,50 @@ def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None 
     >>> [(row["first"], row["shared"], row["first_pieces"]) for row in table.rows()]
     [('sv', 7, 12), ('da', 7, 12)]
     """
-    import pyarrow as pa
+    return Overlaps(named_tokenizers(tokenizers), evaluation=evaluation).table()
 
-    named = named_tokenizers(tokenizers)
-    learnt = {name: _learnt(tokenizer) for name, tokenizer in named.items()}
-    # Every piece of any has a number, so that what is shared are numbers that both have.
-    texts = pa.concat_arrays([pieces.texts for pieces in learnt.values()]).dictionary_encode()
-    ends = np.cumsum([len(pieces) for pieces in learnt.values()])
-    numbers = dict(zip(named, np.split(np.from_dlpack(texts.indices), ends[:-1]), strict=True))
-    has = {name: np.bincount(of, minlength=len(texts.dictionary)) > 0 for name, of in numbers.items()}
-    uses = {name: _use(name, evaluation)[learnt[name].ids] for name in named} if evaluation is not None else {}
-    rows = []
-    for first, second in permutations(named, 2):
-        is_shared = has[second][numbers[first]]
-        shared = int(np.count_nonzero(is_shared))
-        either = len(learnt[first]) + len(learnt[second]) - shared
-        rows.append(
-            (
-                first,
-                second,
-                len(learnt[first]),
-                len(learnt[second]),
-                shared,
-                shared / len(learnt[first]) if len(learnt[first]) else None,
-                shared / either if either else None,
-                _weighted(uses[first], is_shared) if evaluation is not None else None,
+
+class Overlaps:
+    """Vocabularies whose pieces were numbered together once, for whatever is asked about any two of them."""
+
+    def __init__(self, tokenizers: Mapping[str, Tokenizer], *, evaluation: Evaluation | None = None) -> None:
+        self._tokenizers = tokenizers
+        self._evaluation = evaluation
+        self._learnt = dict(zip(tokenizers, _learnt(tokenizers.values()), strict=True))
+
+    def table(self) -> Table:
+        """What `vocabulary_overlap` gives."""
+        import pyarrow as pa
+
+        uses: dict[str, Array] = {}
+        if self._evaluation is not None:
+            uses = {name: _use(name, self._evaluation)[learnt.ids] for name, learnt in self._learnt.items()}
+        has = {name: learnt.has() for name, learnt in self._learnt.items()}
+        rows = []
+        for first, second in permutations(self._learnt, 2):
+            is_shared = has[second][self._learnt[first].numbers]
+            shared = int(np.count_nonzero(is_shared))
+            pieces = [len(self._learnt[name]) for name in (first, second)]
+            either = sum(pieces) - shared
+            rows.append(
+                (
+                    first,
+                    second,
+                    *pieces,
+                    shared,
+                    shared / pieces[0] if pieces[0] else None,
+                    shared / either if either else None,
+                    _weighted(uses[first], is_shared) if uses else None,
+                )
             )
-        )
-    names = ["first", "second", "first_pieces", "second_pieces", "shared", "relative", "jaccard", "weighted"]
-    return Table.of(names, rows, title="Vocabulary overlap", types={name: pa.float64() for name in names[5:]})
+        names = ["first", "second", "first_pieces", "second_pieces", "shared", "relative", "jaccard", "weighted"]
+        return Table.of(names, rows, title="Vocabulary overlap", types={name: pa.float64() for name in names[5:]})
+
+    def curve(self, name: str, other: str) -> OverlapCurve:
+        """What `overlap_curve` gives."""
+        use = None if self._evaluation is None else _use(other, self._evaluation)
+        learnt, others = self._learnt[name], self._learnt[other]
+        return _curve(self._tokenizers[name], self._tokenizers[other], learnt, others, use)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,20 +139,26 @@ def overlap_curve(
 
     With an evaluation, `other_name` is what it calls the other tokenizer.
     """
-    from pyarrow import compute
-
-    sizes = Sizes.of(tokenizer)
-    learnt, others = _learnt(tokenizer), _learnt(other)
-    # What is in the vocabulary at every size, then what each size adds: the piece of the other, or -1.
-    characters = len(learnt) - len(sizes.merges)
-    places = compute.index_in(learnt.texts, value_set=others.texts).fill_null(-1)
-    ids = np.append(others.ids, -1)[np.from_dlpack(places)]
-    is_shared = ids >= 0
-    weighted = None
+    use = None
     if evaluation is not None:
         if other_name is None:
             raise InputError("overlap_curve(..., evaluation=...) also needs other_name, the other's name in it")
         use = _use(other_name, evaluation)
+    learnt, others = _learnt([tokenizer, other])
+    return _curve(tokenizer, other, learnt, others, use)
+
+
+def _curve(tokenizer: Tokenizer, other: Tokenizer, learnt: _Learnt, others: _Learnt, use: Array | None) -> OverlapCurve:
+    """`use` is how often each piece of the other is a token, if that is known."""
+    sizes = Sizes.of(tokenizer)
+    # What is in the vocabulary at every size, then what each size adds: the piece of the other, or -1.
+    characters = len(learnt) - len(sizes.merges)
+    id_of = np.full(others.numbered, -1)
+    id_of[others.numbers] = others.ids
+    ids = id_of[learnt.numbers]
+    is_shared = ids >= 0
+    weighted = None
+    if use is not None:
         steps = np.where(is_shared, use[ids], 0)
         weighted = divide(_totals(steps, characters), np.asarray(use[others.ids].sum()))
     return OverlapCurve(
@@ -148,7 +167,7 @@ def overlap_curve(
         other_pieces=len(others),
         shared=_totals(is_shared.astype(int), characters),
         weighted=weighted,
-        shared_at_equal_size=_at_equal_size(sizes, ids, other),
+        shared_at_equal_size=_at_equal_size(sizes, ids, other, others.ids),
     )
 
 
@@ -157,8 +176,8 @@ def _totals(steps: Array, start: int) -> Array:
     return np.cumsum(np.pad(steps, (1, 0)))[start:]
 
 
-def _at_equal_size(sizes: Sizes, ids: Array, other: Tokenizer) -> Array | None:
-    """`ids` are the pieces in the other, of which the last are those that the merges make; -1 where it has none."""
+def _at_equal_size(sizes: Sizes, ids: Array, other: Tokenizer, others_ids: Array) -> Array | None:
+    """`ids` are the pieces in the other, -1 where it has none; of both, the last are those that the merges make."""
     try:
         others = Sizes.of(other)
     except InputError:
@@ -166,8 +185,9 @@ def _at_equal_size(sizes: Sizes, ids: Array, other: Tokenizer) -> Array | None:
     # A piece is in a vocabulary from the size on at which its merge comes in, and a character always.
     points = len(sizes.vocab_sizes)
     since = sizes.smallest + np.maximum(np.arange(points - len(ids), points), 0)
+    merges = len(others.merges)
     others_since = np.full(other.vocab_size, others.smallest)
-    others_since[others.merges] += np.arange(1, len(others.merges) + 1)
+    others_since[others_ids[len(others_ids) - merges :]] += np.arange(1, merges + 1)
     both = np.maximum(since, others_since[ids])[ids >= 0]
     arrivals = np.bincount(both - sizes.smallest, minlength=points)
     shared = np.cumsum(arrivals)[:points].astype(float)
@@ -180,16 +200,30 @@ class _Learnt:
     """The pieces that training learns: first the characters, then the merges in their order."""
 
     ids: Array
-    texts: pa.Array[Any]
+    numbers: Array
+    """Of each piece, the same in every vocabulary that it is compared with; so what two share are numbers in both."""
+    numbered: int
+    """How many different pieces have a number."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
+    def has(self) -> Array:
+        """Which of all numbers are of a piece that is there."""
+        there = np.zeros(self.numbered, bool)
+        there[self.numbers] = True
+        return there
 
-def _learnt(tokenizer: Tokenizer) -> _Learnt:
-    columns = piece_columns(tokenizer)
-    ids = np.concatenate([np.flatnonzero(columns.are(group)) for group in ("character", "regular")])
-    return _Learnt(ids, columns.texts.take(ids))
+
+def _learnt(tokenizers: Iterable[Tokenizer]) -> list[_Learnt]:
+    import pyarrow as pa
+
+    columns = list(map(piece_columns, tokenizers))
+    ids = [np.concatenate([np.flatnonzero(of.are(group)) for group in ("character", "regular")]) for of in columns]
+    texts: Any = pa.concat_arrays([of.texts.take(each) for of, each in zip(columns, ids, strict=True)])
+    encoded = texts.dictionary_encode()
+    numbers = np.split(np.from_dlpack(encoded.indices).astype(int), np.cumsum(list(map(len, ids)))[:-1])
+    return [_Learnt(each, of, len(encoded.dictionary)) for each, of in zip(ids, numbers, strict=True)]
 
 
 def _use(name: str, evaluation: Evaluation) -> Array:
@@ -201,4 +235,4 @@ def _use(name: str, evaluation: Evaluation) -> Array:
 
 def _weighted(use: Array, has: Array) -> float | None:
     total = int(use.sum())
-    return int(use[has].sum()) / total if total else None
+    return int(use @ has) / total if total else None

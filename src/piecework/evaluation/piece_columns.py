@@ -33,7 +33,7 @@ class PieceColumns:
 
     def are(self, *groups: Group) -> Array:
         """Which pieces belong to one of these groups."""
-        return np.isin(self.groups, [GROUP_ORDER.index(group) for group in groups])
+        return np.array([group in groups for group in GROUP_ORDER])[self.groups]
 
 
 def piece_columns(tokenizer: Tokenizer) -> PieceColumns:

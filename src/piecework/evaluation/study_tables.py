@@ -13,7 +13,7 @@ from piecework.evaluation.evaluate import Evaluation, evaluate_on, evaluation_un
 from piecework.evaluation.examples import examples
 from piecework.evaluation.findings import check_findings
 from piecework.evaluation.metrics import Array, all_metrics
-from piecework.evaluation.overlap import overlap_curve, vocabulary_overlap
+from piecework.evaluation.overlap import Overlaps
 from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.summary import summarise
 from piecework.evaluation.tables import Table
@@ -86,13 +86,14 @@ def study_tables(
         threads=threads,
         progress=lambda _done, _wanted: steps.done(),
     )
-    overlap = vocabulary_overlap(compared, evaluation=evaluation)
+    overlaps = Overlaps(compared, evaluation=evaluation)
+    overlap = overlaps.table()
     steps.done()
     tables = {
         "metrics": evaluation.metrics,
         "sizes": _sizes(evaluation),
         "overlap": overlap,
-        "overlap_sizes": _overlap_sizes(compared, evaluation),
+        "overlap_sizes": _overlap_sizes(overlaps, [name for name in compared if name != MULTILINGUAL]),
     }
     steps.done()
     tables |= {
@@ -153,7 +154,7 @@ def _sizes(evaluation: Evaluation) -> Table:
     return Table(pa.concat_tables(parts))
 
 
-def _overlap_sizes(tokenizers: Mapping[str, Tokenizer], evaluation: Evaluation) -> Table:
+def _overlap_sizes(overlaps: Overlaps, languages: Sequence[str]) -> Table:
     """The multilingual vocabulary at every size beside each monolingual one, at its full size and at an equal one."""
     import pyarrow as pa
 
@@ -162,10 +163,8 @@ def _overlap_sizes(tokenizers: Mapping[str, Tokenizer], evaluation: Evaluation) 
     types |= dict.fromkeys(names[:3], pa.int64()) | {"relative_at_equal_size": pa.float64()}
     schema = pa.schema(types)
     parts = [schema.empty_table()]
-    for language, tokenizer in tokenizers.items():
-        if language == MULTILINGUAL:
-            continue
-        curve = overlap_curve(tokenizers[MULTILINGUAL], tokenizer, evaluation=evaluation, other_name=language)
+    for language in languages:
+        curve = overlaps.curve(MULTILINGUAL, language)
         columns = {name: _figures(getattr(curve, name)) for name in names[1:]}
         at_equal = curve.shared_at_equal_size
         columns["relative_at_equal_size"] = _figures(
@@ -181,7 +180,8 @@ def _figures(values: Array) -> pa.Array[Any]:
     """A column in which what is not a number is missing."""
     import pyarrow as pa
 
-    return pa.array(values, from_pandas=True)
+    missing = np.isnan(values)
+    return pa.array(values, mask=missing if missing.any() else None)
 
 
 def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:

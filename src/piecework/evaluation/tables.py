@@ -110,9 +110,11 @@ class Table:
 
         text = ",".join(map(_csv_field, self.columns)) + "\n"
         if len(self):
-            separator = pa.scalar(",", pa.large_string())
-            rows: Any = compute.binary_join_element_wise(*map(_csv_fields, self._arrow.columns), separator)
-            text += "\n".join(rows.to_pylist()) + "\n"
+            comma, newline = pa.array([",", "\n"], pa.large_string())
+            fields = [_csv_fields(column.combine_chunks()) for column in self._arrow.columns]
+            rows: Any = compute.binary_join_element_wise(*fields, comma)
+            together: Any = compute.binary_join(pa.LargeListArray.from_arrays(pa.array([0, len(rows)]), rows), newline)
+            text += together[0].as_py() + "\n"
         if path is not None:
             with replace_atomically(path) as temporary:
                 temporary.write_bytes(text.encode())
@@ -162,7 +164,7 @@ def _csv_fields(column: Any) -> Any:
         return pa.array(map(_csv_field, column.to_pylist()), pa.large_string())
     is_odd = is_odd.fill_null(True)
     odd = pa.array(map(_csv_field, column.filter(is_odd).to_pylist()), pa.large_string())
-    return compute.replace_with_mask(column.cast(pa.large_string()).combine_chunks(), is_odd.combine_chunks(), odd)
+    return compute.replace_with_mask(column.cast(pa.large_string()), is_odd, odd)
 
 
 def _csv_field(value: Any) -> str:

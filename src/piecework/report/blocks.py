@@ -123,7 +123,7 @@ def _megabytes(size_bytes: float) -> str:
     return f"{size:,.0f} MB" if size >= 100 or not size else f"{size:,.{decimals}f} MB"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Figure:
     """A chart with a title that says what it shows, a line on how to read it, and its data."""
 

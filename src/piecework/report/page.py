@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from markupsafe import Markup
 
@@ -27,6 +28,7 @@ from piecework.report.sections.overlap import overlap_section
 from piecework.report.sections.sizes import sizes_section
 from piecework.report.sections.summary import summary_of
 from piecework.report.sections.vocabulary import vocabulary_section
+from piecework.report.svg import identified
 
 if TYPE_CHECKING:
     import jinja2
@@ -73,7 +75,7 @@ def _write_charts(sections: Iterable[Section], folder: Path) -> list[Path]:
     for figure in (figure for section in sections for figure in section.figures):
         path = folder / f"{figure.name}.svg"
         with replace_atomically(path) as temporary:
-            temporary.write_text(standing_alone(figure.chart.svg(width=WIDE)) + "\n", encoding="utf-8")
+            temporary.write_text(standing_alone(_drawn(figure, WIDE)) + "\n", encoding="utf-8")
         written.append(path)
     return written
 
@@ -144,7 +146,18 @@ def _environment() -> jinja2.Environment:
 
 def _svg(figure: Figure, size: Any) -> Markup:
     width = {"wide": WIDE, "narrow": NARROW}[size]
-    return figure.chart.svg(width=width, identity=f"{figure.name}-{size}")
+    return identified(_drawn(figure, width), f"{figure.name}-{size}")
+
+
+# A chart is drawn in the page, and is a file of its own.
+_DRAWN: WeakKeyDictionary[Figure, dict[int, Markup]] = WeakKeyDictionary()
+
+
+def _drawn(figure: Figure, width: int) -> Markup:
+    drawings = _DRAWN.setdefault(figure, {})
+    if width not in drawings:
+        drawings[width] = figure.chart.svg(width=width)
+    return drawings[width]
 
 
 def _bound(sentence: str) -> str:

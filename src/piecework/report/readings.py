@@ -38,7 +38,8 @@ class Readings:
         self.looks: dict[str, Look] = language_looks(self.languages)
         self.monolingual = [name for name in results.tokenizers if name in self.languages]
         """The languages that have a tokenizer of their own."""
-        self._of_language: dict[tuple[str, str], Any] = {}
+        self._rows_by_language: dict[str, dict[str, Array]] = {}
+        self._by_language: dict[tuple[str, str], dict[str, Array]] = {}
 
     def table(self, name: str) -> Table | None:
         """A table of the study, or nothing if it has none of that name or it is empty."""
@@ -73,14 +74,21 @@ class Readings:
 
     def columns(self, name: str, language: str, x: str, y: str) -> tuple[Array, Array]:
         """Two columns of a table, in the rows of one language; what is missing is not a number."""
-        if (name, language) not in self._of_language:
-            table = self.table(name)
-            self._of_language[name, language] = None if table is None else table.where(language=language).to_arrow()
-        arrow = self._of_language[name, language]
-        if arrow is None:
-            return np.zeros(0), np.zeros(0)
-        values = arrow.column(y).to_numpy(zero_copy_only=False).astype(float)
-        return arrow.column(x).to_numpy(), values
+        return self._column(name, language, x), self._column(name, language, y).astype(float)
+
+    def _column(self, name: str, language: str, column: str) -> Array:
+        table = self.table(name)
+        if table is None:
+            return np.zeros(0)
+        # For all languages at once: a table of every size has many rows, and goes through them all each time.
+        if name not in self._rows_by_language:
+            self._rows_by_language[name] = _rows_by_value(table, "language")
+        if (name, column) not in self._by_language:
+            values = table.to_arrow().column(column).to_numpy()
+            self._by_language[name, column] = {
+                each: values[rows] for each, rows in self._rows_by_language[name].items()
+            }
+        return self._by_language[name, column].get(language, np.zeros(0))
 
     @cached_property
     def vocab_size(self) -> int:
@@ -107,3 +115,10 @@ class Readings:
     def inline_name(self, language: str) -> str:
         """A language within a sentence."""
         return "all text" if language == OVERALL else language_name(language)
+
+
+def _rows_by_value(table: Table, column: str) -> dict[str, Array]:
+    """The numbers of the rows that have each value of a column."""
+    values: Any = table.to_arrow().column(column).combine_chunks().dictionary_encode()
+    numbers = np.from_dlpack(values.indices)
+    return {value: np.flatnonzero(numbers == number) for number, value in enumerate(values.dictionary.to_pylist())}

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 from markupsafe import Markup, escape
 
-__all__ = ["FONT", "drawing", "element", "marker", "path", "text", "text_width"]
+__all__ = ["FONT", "drawing", "element", "identified", "marker", "path", "text", "text_width"]
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans','Liberation Sans',Arial,sans-serif"
+
+# What ids begin with in a picture that stands alone.
+_ANYWHERE = "picture"
 
 # What XML 1.0 has no way to write.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -33,23 +37,21 @@ def element(name: str, *content: str, **attributes: str | float | None) -> Marku
 def _attribute(value: str | float) -> str:
     if isinstance(value, str):
         return escape(_NOT_XML.sub("\ufffd", value))
+    return _number(value)
+
+
+def _number(value: float) -> str:
     # A tenth of a pixel is finer than any screen; the drawing does not depend on the last bit of a division.
-    rounded = round(value, 1)
-    return str(int(rounded)) if rounded == int(rounded) else str(rounded)
+    written = f"{value:.1f}".removesuffix(".0")
+    return written if written != "-0" else "0"
 
 
-def drawing(
-    *content: str, width: float, height: float, title: str, description: str, identity: str | None = None
-) -> Markup:
-    """A whole picture with its name and description for those who do not see it.
-
-    `identity` makes the ids of these unique in a page with several pictures.
-    """
-    identity = identity or "picture"
+def drawing(*content: str, width: float, height: float, title: str, description: str) -> Markup:
+    """A whole picture with its name and description for those who do not see it."""
     labels = Markup("").join(
         [
-            element("title", title, id=f"{identity}-title"),
-            element("desc", description, id=f"{identity}-desc"),
+            element("title", title, id=f"{_ANYWHERE}-title"),
+            element("desc", description, id=f"{_ANYWHERE}-desc"),
         ]
     )
     return element(
@@ -57,16 +59,26 @@ def drawing(
         labels,
         *content,
         xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_attribute(width)} {_attribute(height)}",
+        viewBox=f"0 0 {_number(width)} {_number(height)}",
         width=width,
         height=height,
         role="img",
-        aria_labelledby=f"{identity}-title",
-        aria_describedby=f"{identity}-desc",
+        aria_labelledby=f"{_ANYWHERE}-title",
+        aria_describedby=f"{_ANYWHERE}-desc",
         font_family=FONT,
         font_size=12,
         fill="var(--ink)",
     )
+
+
+def identified(picture: Markup, identity: str) -> Markup:
+    """A picture whose ids begin with `identity`, so that they are unique in a page with several.
+
+    >>> identified(element("title", "a", id="picture-title"), "sizes")
+    Markup('<title id="sizes-title">a</title>')
+    """
+    # A quotation mark stands around attributes alone: in text it is escaped.
+    return Markup(str(picture).replace(f'"{_ANYWHERE}-', f'"{escape(identity)}-'))
 
 
 def text(content: str, x: float, y: float, **attributes: str | float | None) -> Markup:
@@ -81,7 +93,7 @@ def path(points: list[tuple[float, float]], **attributes: str | float | None) ->
     >>> path([(0, 0), (10, 5.04)], stroke="var(--ink)")
     Markup('<path d="M0 0L10 5" fill="none" stroke="var(--ink)"/>')
     """
-    steps = "L".join(f"{_attribute(x)} {_attribute(y)}" for x, y in points)
+    steps = "L".join(f"{_number(x)} {_number(y)}" for x, y in points)
     return element("path", d=f"M{steps}", **{"fill": "none", **attributes}) if len(points) else Markup()
 
 
@@ -114,7 +126,7 @@ def marker(shape: str, x: float, y: float, *, radius: float = 4.5, **attributes:
     inside = [element("title", str(tooltip))] if tooltip else []
     if shape == "circle":
         return element("circle", *inside, cx=x, cy=y, r=radius, **attributes)
-    corners = " ".join(f"{_attribute(x + dx * radius)},{_attribute(y + dy * radius)}" for dx, dy in _OUTLINES[shape])
+    corners = " ".join(f"{_number(x + dx * radius)},{_number(y + dy * radius)}" for dx, dy in _OUTLINES[shape])
     return element("polygon", *inside, points=corners, **attributes)
 
 
@@ -128,6 +140,7 @@ def text_width(content: str, size: float = 12, *, bold: bool = False) -> float:
     return width * size * (1.06 if bold else 1.0)
 
 
+@cache
 def _character_width(character: str) -> float:
     if character in "ijl.,:;'|!() ftrI-·":
         return 0.36

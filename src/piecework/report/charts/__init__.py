@@ -40,5 +40,5 @@ class Chart(Protocol):
     def title(self) -> str:
         """What it shows."""
 
-    def svg(self, *, width: int = WIDE, identity: str | None = None) -> Markup:
-        """Its picture; `identity` sets it apart from others in the same page."""
+    def svg(self, *, width: int = WIDE) -> Markup:
+        """Its picture."""

@@ -37,7 +37,7 @@ class BarChart:
     floor: float = 0.0
     kind: Format = "number"
 
-    def svg(self, *, width: int = 740, identity: str | None = None) -> Markup:
+    def svg(self, *, width: int = 740) -> Markup:
         """The picture."""
         left = min(
             max((text_width(bar.label) for bar in self.bars), default=0) + 14, (0.4 if width >= 600 else 0.46) * width
@@ -65,7 +65,6 @@ class BarChart:
             height=bottom + 24,
             title=self.title,
             description=self.description,
-            identity=identity,
         )
 
     def _row(self, bar: Bar, value: str, interval: str, scale: Scale, y: float, left: float) -> Markup:

@@ -47,7 +47,7 @@ class DotChart:
     floor: float = 0.0
     kind: Format = "number"
 
-    def svg(self, *, width: int = 740, identity: str | None = None) -> Markup:
+    def svg(self, *, width: int = 740) -> Markup:
         """The picture."""
         looks = {dot.label: dot.look for row in self.rows for dot in row.dots}
         keys, top = self._legend(list(looks.items()), width)
@@ -68,7 +68,6 @@ class DotChart:
             height=bottom + 24,
             title=self.title,
             description=self.description,
-            identity=identity,
         )
 
     def _legend(self, looks: list[tuple[str, Look]], width: int) -> tuple[Markup, float]:

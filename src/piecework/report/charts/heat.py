@@ -37,7 +37,7 @@ class HeatChart:
     cells: tuple[tuple[HeatCell, ...], ...]
     kind: Format = "number"
 
-    def svg(self, *, width: int = 740, identity: str | None = None) -> Markup:
+    def svg(self, *, width: int = 740) -> Markup:
         """The picture."""
         left = min(max((text_width(row) for row in (*self.rows, self.row_title)), default=0) + 14, 130)
         widest = max((text_width(value_text(cell.value, self.kind)) for row in self.cells for cell in row), default=0)
@@ -86,7 +86,6 @@ class HeatChart:
             height=top + ROW * len(self.rows) + 4,
             title=self.title,
             description=self.description,
-            identity=identity,
         )
 
     def _cell(self, cell: HeatCell, x: float, y: float, width: float) -> Markup:

@@ -33,7 +33,7 @@ class Histogram:
     below: str
     columns: tuple[Column, ...]
 
-    def svg(self, *, width: int = 740, identity: str | None = None) -> Markup:
+    def svg(self, *, width: int = 740) -> Markup:
         """The picture."""
         ticks = value_axis(0, [column.count for column in self.columns], count=4)
         step = ticks[-1] - ticks[-2]
@@ -80,5 +80,4 @@ class Histogram:
             height=bottom + 42,
             title=self.title,
             description=self.description,
-            identity=identity,
         )

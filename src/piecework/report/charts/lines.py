@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from markupsafe import Markup
@@ -22,7 +21,7 @@ LABEL_DISTANCE = 15
 POINTS_PER_PIXEL, TOLERANCE = 2, 0.15
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Line:
     """A curve: its name, its look, and its points from left to right."""
 
@@ -39,8 +38,8 @@ class Line:
 
     def since(self, start: float) -> Line:
         """The part of the curve from that point on."""
-        shown = self.x >= start
-        return Line(self.label, self.look, self.x[shown], self.y[shown])
+        place = int(np.searchsorted(self.x, start))
+        return Line(self.label, self.look, self.x[place:], self.y[place:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +57,7 @@ class LineChart:
     kind: Format = "number"
     height: int = 330
 
-    def svg(self, *, width: int = 740, identity: str | None = None) -> Markup:
+    def svg(self, *, width: int = 740) -> Markup:
         """The picture."""
         lines = [line for line in self.lines if np.isfinite(line.y).any()]
         low = min((float(line.x[0]) for line in lines), default=0.0)
@@ -96,7 +95,6 @@ class LineChart:
             height=bottom + 44,
             title=self.title,
             description=self.description,
-            identity=identity,
         )
 
     def _ticks(self, lines: Sequence[Line]) -> list[float]:
@@ -126,23 +124,12 @@ class LineChart:
         return parts
 
 
-# A chart is drawn in the page and again as a file of its own.
-_THINNED: WeakKeyDictionary[Line, dict[tuple[Scale, Scale], list[tuple[float, float]]]] = WeakKeyDictionary()
-
-
 def thin(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
     """The points of a curve in pixels, as few as draw the same line.
 
     The vocabulary size takes 64,000 values, and a screen has some hundred pixels for them. Two points a pixel are kept,
     and of these the ones without which the line would be off by more than `TOLERANCE`.
     """
-    drawn = _THINNED.setdefault(line, {})
-    if (x, y) not in drawn:
-        drawn[x, y] = _thinned(x, y, line)
-    return drawn[x, y]
-
-
-def _thinned(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
     known = np.flatnonzero(np.isfinite(line.y))
     columns = np.linspace(line.x[known[0]], line.x[known[-1]], max(2, int(abs(x.end - x.start) * POINTS_PER_PIXEL)))
     chosen = known[np.unique(np.searchsorted(line.x[known], columns).clip(0, len(known) - 1))]
@@ -151,21 +138,18 @@ def _thinned(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
 
 def _simplified(x: Array, y: Array) -> list[tuple[float, float]]:
     """Of a line's points, those that matter (Ramer, Douglas and Peucker)."""
-    keep = {0, len(x) - 1}
-    spans = [(0, len(x) - 1)]
-    while spans:
-        first, last = spans.pop()
-        if last - first < 2:
-            continue
+    keep = np.zeros(len(x), bool)
+    keep[[0, -1]] = True
+    # All stretches between kept points are divided at once: one by one, there are too many of a few points each.
+    while True:
+        kept, stretch = np.flatnonzero(keep), np.cumsum(keep) - 1
         # How far each point lies straight above or below the line, as the curves are functions of x.
-        slope = (y[last] - y[first]) / (x[last] - x[first])
-        off = np.abs(y[first + 1 : last] - (y[first] + slope * (x[first + 1 : last] - x[first])))
-        worst = int(off.argmax())
-        if off[worst] > TOLERANCE:
-            where = first + 1 + worst
-            keep.add(where)
-            spans += [(first, where), (where, last)]
-    return [(float(x[place]), float(y[place])) for place in sorted(keep)]
+        off = np.abs(y - np.interp(x, x[kept], y[kept]))
+        farthest = np.flatnonzero((off > TOLERANCE) & (off == np.maximum.reduceat(off, kept)[stretch]))
+        if not len(farthest):
+            return list(zip(x[kept].tolist(), y[kept].tolist(), strict=True))
+        # Of points that are equally far off, the first.
+        keep[farthest[np.diff(stretch[farthest], prepend=-1) > 0]] = True
 
 
 def _end_labels(
