@@ -18,6 +18,7 @@
 #include "document_counter.hpp"
 #include "encoder.hpp"
 #include "evaluator.hpp"
+#include "memory.hpp"
 #include "runs.hpp"
 #include "trainer.hpp"
 #include "utf8.hpp"
@@ -675,6 +676,7 @@ NB_MODULE(_core, m) {
         nb::arg("required_characters"), nb::arg("progress") = nb::none());
 
   m.def("count_lines", &count_lines, nb::arg("counts"));
+  m.def("return_freed_memory", &return_freed_memory, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<Vocabulary>(m, "Vocabulary")
       .def(

@@ -72,7 +72,7 @@ def study_tables(
 ) -> dict[str, Table]:
     """Every table by name. `tokenizers` has `multilingual`, its smaller sizes, and those called after a language.
 
-    `units` are those of the counts, which `study_units` gives and which may have been arranged before.
+    `units` are those of the counts, which `study_units` gives; they may have been arranged before, and are let go.
     `progress(done, wanted)` is called with steps: each tokenizer, and what follows.
     """
     steps = _Steps(len(tokenizers) + 3, progress)
@@ -86,6 +86,7 @@ def study_tables(
         threads=threads,
         progress=lambda _done, _wanted: steps.done(),
     )
+    units.let_go()
     overlaps = Overlaps(compared, evaluation=evaluation)
     overlap = overlaps.table()
     steps.done()

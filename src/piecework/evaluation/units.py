@@ -221,6 +221,11 @@ class EvaluationUnits:
         """Have ready what most tokenizers need: reading and sorting take a while, on one thread."""
         _ = self.text
 
+    def let_go(self) -> None:
+        """Give back the memory of the units, when all tokenizers have gone through them."""
+        self._arrangements.clear()
+        _core.return_freed_memory()
+
     @cached_property
     def text(self) -> dict[UnitKind, Array]:
         """Words, characters and bytes of each group and bucket."""

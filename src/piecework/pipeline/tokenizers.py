@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from piecework._core import return_freed_memory
 from piecework.counting.store import Counts
 from piecework.errors import InputError, StudyError, VocabularyTooLargeError
 from piecework.evaluation.curves import Sizes
@@ -59,7 +60,10 @@ def train_all(
 ) -> Trained:
     """Train what is not there yet; and if there is something to train, do `meanwhile` what comes after that needs."""
     training = _Training(study, counted, state, threads=threads, progress=progress, warn=warn, meanwhile=meanwhile)
-    return Trained(state.folder / TOKENIZERS_FOLDER, training.run(), training.made)
+    stages = training.run()
+    if training.made:
+        return_freed_memory()
+    return Trained(state.folder / TOKENIZERS_FOLDER, stages, training.made)
 
 
 class _Training:
