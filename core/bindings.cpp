@@ -284,8 +284,8 @@ TrainingResult train(const WordTable& table, uint64_t vocabulary_size, uint64_t 
   return train_bpe(table, options, vocabulary_size, minimum_frequency, report);
 }
 
-// Appends a str as UTF-8, from its characters: an object for the bytes of each of many short texts takes most of the
-// time, and those that a str keeps take memory for as long as it lives.
+// Appends a str as UTF-8, from its characters: no object is made for the bytes of each of many short texts, and none
+// are kept in the str for as long as it lives.
 void append_str(std::string& out, nb::handle text) {
   PyObject* object = text.ptr();
   if (!PyUnicode_Check(object)) throw nb::type_error("a text must be str");
