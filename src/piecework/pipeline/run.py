@@ -44,6 +44,7 @@ from piecework.results import (
 )
 from piecework.study import Study
 from piecework.terms import MULTILINGUAL
+from piecework.threads import in_threads
 from piecework.tokenizer.outside import OutsideTokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -242,8 +243,10 @@ class _Run:
                 progress=lambda done, total: self.progress("evaluating", done, total),
             )
             prepare_output(folder, [])
-            for name, table in tables.items():
-                outputs += _write_table(table, folder / name)
+            for written in in_threads(
+                lambda name: _write_table(tables[name], folder / name), tables, threads=self.threads
+            ):
+                outputs += written
         return tables
 
     def _compare(

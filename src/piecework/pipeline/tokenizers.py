@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -165,10 +165,13 @@ class _Training:
         sizes = {} if MULTILINGUAL in left else self._resize()
         pool = ThreadPoolExecutor(max_workers=min(self._threads, len(left) + 1))
         try:
-            futures = {pool.submit(_timed, partial(self._train, name)): name for name in left}
+            futures: dict[Future[tuple[Tokenizer, float]], str] = {}
+            beside: Future[None] | None = None
+            for name in left:
+                futures[pool.submit(_timed, partial(self._train, name))] = name
+                # Beside the first and longest: at the end, the others would have nothing more to do.
+                beside = beside or pool.submit(self._meanwhile)
             pending = set(futures)
-            # Behind all training, so that it is done while the last ones are saved.
-            after = pool.submit(self._meanwhile) if left else None
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED, timeout=0.2)
                 for future in done:
@@ -177,8 +180,8 @@ class _Training:
                     if name == MULTILINGUAL:
                         sizes = self._resize()
                     self.made[name].frequencies = None  # on disk now, and asked for by no later stage
-            if after:
-                after.result()
+            if beside:
+                beside.result()
         finally:
             # Training looks at this when it reports, and ends soon after an error or Ctrl-C.
             self._stopped = True
