@@ -752,10 +752,17 @@ NB_MODULE(_core, m) {
 
   nb::class_<UnitSet>(m, "UnitSet")
       .def(nb::init<uint32_t, bool>(), nb::arg("groups"), nb::kw_only(), nb::arg("cut_lines"))
-      .def("__len__", &UnitSet::size)
+      .def("__len__", &UnitSet::size, nb::call_guard<nb::gil_scoped_release>())
       .def("add_columns", &add_units, nb::arg("group"), nb::arg("buckets"), nb::arg("opens"), nb::arg("units"),
            nb::arg("counts"))
-      .def("text_totals", [](UnitSet& units) { return column_bytes(units.text_totals()); });
+      .def("text_totals", [](UnitSet& units) {
+        std::vector<UnitSet::TextTotals> totals;
+        {
+          nb::gil_scoped_release unlocked;  // the first to ask has them arranged
+          totals = units.text_totals();
+        }
+        return column_bytes(totals);
+      });
 
   m.def("evaluate", &evaluate, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"), nb::arg("sizes"),
         nb::arg("blocks"), nb::arg("frequency_groups"), nb::arg("threads"));
