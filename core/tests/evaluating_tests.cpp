@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "check.hpp"
 #include "evaluator.hpp"
@@ -115,6 +116,31 @@ void check_documents(const Model& model, bool cut) {
   CHECK_EQUAL(totals.continued, expected.continued);
   CHECK_EQUAL(totals.bytes, expected.bytes);
   CHECK_EQUAL(totals.unknown, expected.unknown);
+}
+
+// Counts that fit into 32 bits, that do not, and that no longer do when rows become one.
+TEST(counts_of_units_past_32_bits) {
+  constexpr uint64_t kLimit = UINT32_MAX;
+  UnitSet units(2, true);
+  const std::vector<std::string_view> texts{" b", " a", " b", " a", " a"};
+  const std::vector<uint8_t> buckets{5, 1, 5, 1, 0}, opens(texts.size(), 0);
+  const std::vector<uint64_t> first{kLimit + 7, kLimit, 1, 1, kLimit}, second{3, kLimit * kLimit, 4, kLimit + 1, 2};
+  units.add(1, {texts, buckets.data(), opens.data(), first.data()});
+  units.add(0, {texts, buckets.data(), opens.data(), second.data()});
+  using Found = std::vector<std::tuple<int, int, uint64_t>>;
+  const auto found = [&](size_t unit) {
+    Found rows;
+    for (const UnitSet::Row& row : units.rows(unit)) rows.emplace_back(row.group, row.bucket, units.count(row));
+    return rows;
+  };
+  CHECK_EQUAL(units.size(), 2);
+  CHECK(found(0) == (Found{{0, 0, 2}, {0, 1, kLimit * kLimit + kLimit + 1}, {1, 0, kLimit}, {1, 1, kLimit + 1}}));
+  CHECK(found(1) == (Found{{0, 5, 7}, {1, 5, kLimit + 8}}));
+  const std::vector<UnitSet::TextTotals> totals = units.text_totals();
+  CHECK_EQUAL(totals[UnitSet::kBuckets + 1].words, kLimit + 1);
+  CHECK_EQUAL(totals[UnitSet::kBuckets + 5].bytes, 2 * (kLimit + 8));
+  const Evaluation evaluated = evaluate_units(Encoder(model_of(kPieces, true, {})), units, {});
+  CHECK_EQUAL(evaluated.totals[UnitSet::kBuckets + 5].tokens, kLimit + 8);
 }
 
 TEST(evaluating_units_as_documents) {

@@ -31,7 +31,7 @@ from piecework.pipeline.outside import compare_outside, load_all, stamps
 from piecework.pipeline.passages import find_passages, load_passages, save_passages
 from piecework.pipeline.resolved import resolved_toml
 from piecework.pipeline.state import State, key_of
-from piecework.pipeline.tokenizers import Trained, train_all
+from piecework.pipeline.tokenizers import Trained, Training
 from piecework.results import (
     FIGURES_FOLDER,
     LATEX_FOLDER,
@@ -161,7 +161,7 @@ class _Run:
         counted = self._count()
         self._passages(counted)
         units = study_units(counted.counts)
-        trained = train_all(
+        trained = Training(
             self.study,
             counted,
             self.state,
@@ -169,7 +169,7 @@ class _Run:
             progress=lambda done, total: self.progress("training", done, total),
             warn=self.warn,
             meanwhile=units.prepare,
-        )
+        ).run()
         self._write_study(counted)
         tables = self._evaluate(counted, trained, units)
         made = ["evaluation", *self._compare(counted, trained.stages, outside)]

@@ -24,7 +24,7 @@ from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.training.frequencies import read_frequencies, write_frequencies
 from piecework.training.trainer import train
 
-__all__ = ["Trained", "train_all"]
+__all__ = ["Trained", "Training"]
 
 # Goes up whenever the same counts and recipe would give other files.
 TRAINING_FORMAT = 1
@@ -48,25 +48,9 @@ class Trained:
         return {name: self.made.get(name) or Tokenizer.load(self.folder / name) for name in self.stages}
 
 
-def train_all(
-    study: Study,
-    counted: StudyCounts,
-    state: State,
-    *,
-    threads: int,
-    progress: Progress,
-    warn: Warn,
-    meanwhile: Callable[[], None],
-) -> Trained:
-    """Train what is not there yet; and if there is something to train, do `meanwhile` what comes after that needs."""
-    training = _Training(study, counted, state, threads=threads, progress=progress, warn=warn, meanwhile=meanwhile)
-    stages = training.run()
-    if training.made:
-        return_freed_memory()
-    return Trained(state.folder / TOKENIZERS_FOLDER, stages, training.made)
+class Training:
+    """Trains what is not there yet."""
 
-
-class _Training:
     def __init__(
         self,
         study: Study,
@@ -78,25 +62,30 @@ class _Training:
         warn: Warn,
         meanwhile: Callable[[], None],
     ) -> None:
+        """`meanwhile` is done on a thread of its own if there is something to train: what comes after needs it."""
         self._study, self._state = study, state
         self._meanwhile = meanwhile
         self._counts: Counts = counted.counts
         self._counts_key = counted.key
         self._threads, self._progress, self._warn = threads, progress, warn
-        self.made: dict[str, Tokenizer] = {}
+        self._made: dict[str, Tokenizer] = {}
         self._done: dict[str, int] = {}
         self._wanted = 0
         self._lock = threading.Lock()
         self._stopped = False
 
-    def run(self) -> dict[str, str]:
+    def run(self) -> Trained:
+        """Train and save."""
         languages = self._languages()
         size = self._study.recipe.vocab_size
         keys = {name: self._key(name) for name in (MULTILINGUAL, *languages)}
         left = {name: key for name, key in keys.items() if not self._state.is_done(_stage(name), key)}
         self._wanted = size * len(left)
         sizes = self._train_left(left)
-        return {MULTILINGUAL: _stage(MULTILINGUAL)} | sizes | {language: _stage(language) for language in languages}
+        if self._made:
+            return_freed_memory()
+        stages = {MULTILINGUAL: _stage(MULTILINGUAL)} | sizes | {language: _stage(language) for language in languages}
+        return Trained(self._state.folder / TOKENIZERS_FOLDER, stages, self._made)
 
     def _languages(self) -> list[str]:
         """The languages that get a tokenizer: those with text to train on."""
@@ -137,15 +126,15 @@ class _Training:
             name = f"{MULTILINGUAL}-{size}"
             key = key_of("resize", TRAINING_FORMAT, size, source)
             if not self._state.is_done(_stage(name), key):
-                full = full or self.made.get(MULTILINGUAL) or _load(folder / MULTILINGUAL)
+                full = full or self._made.get(MULTILINGUAL) or _load(folder / MULTILINGUAL)
                 if size >= full.vocab_size:
                     self._warn(f"size {size:,} left out: the text allows {full.vocab_size:,} pieces")
                     continue
                 self._check_size(full, size)
                 self._save(name, key, *_timed(partial(full.resize, size)))
                 # Evaluation tells the figures of a smaller size from a pass of the full one.
-                self.made[name].frequencies = None
-                self.made[name]._forget_encoder()
+                self._made[name].frequencies = None
+                self._made[name]._forget_encoder()
             stages[name] = _stage(name)
         return stages
 
@@ -179,7 +168,7 @@ class _Training:
                     self._save(name, left[name], *future.result())
                     if name == MULTILINGUAL:
                         sizes = self._resize()
-                    self.made[name].frequencies = None  # on disk now, and asked for by no later stage
+                    self._made[name].frequencies = None  # on disk now, and asked for by no later stage
             if beside:
                 beside.result()
         finally:
@@ -222,7 +211,7 @@ class _Training:
     def _save(self, name: str, key: str, tokenizer: Tokenizer, spent_s: float) -> None:
         with self._state.doing(_stage(name), key, spent_s=spent_s) as outputs:
             outputs += _save_all(tokenizer, self._state.folder / TOKENIZERS_FOLDER / name)
-        self.made[name] = tokenizer
+        self._made[name] = tokenizer
 
 
 def _save_all(tokenizer: Tokenizer, folder: Path) -> list[Path]:
