@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q
-SOURCES := $(wildcard core/*.cpp core/*.hpp) CMakeLists.txt pyproject.toml
-CORE_FILES := $(wildcard core/*.cpp core/*.hpp core/tests/*.cpp core/tests/*.hpp)
+SOURCES := $(wildcard core/*/*.cpp core/*/*.hpp) CMakeLists.txt pyproject.toml
+CORE_FILES := $(wildcard core/*/*.cpp core/*/*.hpp)
 
 .PHONY: demo test chromium java lint format bench core-test clean
 .DELETE_ON_ERROR:

@@ -1,9 +1,9 @@
 // The table of words, and documents to word counts.
 #include <algorithm>
 
-#include "byte_scan.hpp"
 #include "check.hpp"
-#include "word_counter.hpp"
+#include "count/word_counter.hpp"
+#include "text/byte_scan.hpp"
 #include "words.hpp"
 
 namespace piecework {

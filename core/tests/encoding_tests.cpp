@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "check.hpp"
-#include "encoder.hpp"
+#include "encode/encoder.hpp"
 #include "models.hpp"
 #include "slow_encoder.hpp"
 #include "words.hpp"

@@ -5,11 +5,11 @@
 #include <tuple>
 
 #include "check.hpp"
-#include "evaluator.hpp"
-#include "merge_trees.hpp"
-#include "merger.hpp"
+#include "encode/merge_trees.hpp"
+#include "encode/merger.hpp"
+#include "encode/prefix_encoder.hpp"
+#include "evaluate/evaluator.hpp"
 #include "models.hpp"
-#include "prefix_encoder.hpp"
 
 namespace piecework {
 namespace {

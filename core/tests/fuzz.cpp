@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "encoder.hpp"
+#include "count/word_counter.hpp"
+#include "encode/encoder.hpp"
+#include "model/vocabulary.hpp"
 #include "models.hpp"
 #include "slow_encoder.hpp"
-#include "trainer.hpp"
-#include "vocabulary.hpp"
-#include "word_counter.hpp"
+#include "train/trainer.hpp"
 #include "words.hpp"
 
 namespace piecework::tests {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model.hpp"
+#include "model/model.hpp"
 
 namespace piecework::tests {
 

@@ -6,8 +6,8 @@
 #include <system_error>
 
 #include "check.hpp"
-#include "document_counter.hpp"
-#include "runs.hpp"
+#include "count/document_counter.hpp"
+#include "count/runs.hpp"
 #include "words.hpp"
 
 namespace piecework {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model.hpp"
-#include "prefix_matcher.hpp"
-#include "utf8.hpp"
+#include "model/model.hpp"
+#include "text/prefix_matcher.hpp"
+#include "text/utf8.hpp"
 
 namespace piecework::tests {
 

@@ -1,11 +1,11 @@
 // UTF-8, short keys, and the reading of Arrow arrays: what everything else stands on.
 #include <array>
 
-#include "arrow_strings.hpp"
 #include "check.hpp"
-#include "prefix_matcher.hpp"
-#include "short_key.hpp"
-#include "utf8.hpp"
+#include "text/arrow_strings.hpp"
+#include "text/prefix_matcher.hpp"
+#include "text/short_key.hpp"
+#include "text/utf8.hpp"
 
 namespace piecework {
 namespace {

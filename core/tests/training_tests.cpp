@@ -3,8 +3,8 @@
 #include <unordered_set>
 
 #include "check.hpp"
-#include "chunk_text.hpp"
-#include "trainer.hpp"
+#include "train/chunk_text.hpp"
+#include "train/trainer.hpp"
 #include "words.hpp"
 
 namespace piecework {

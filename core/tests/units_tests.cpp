@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "check.hpp"
-#include "document_counter.hpp"
-#include "utf8.hpp"
+#include "count/document_counter.hpp"
+#include "text/utf8.hpp"
 #include "words.hpp"
 
 namespace piecework {

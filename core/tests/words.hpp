@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "utf8.hpp"
-#include "word_table.hpp"
+#include "count/word_table.hpp"
+#include "text/utf8.hpp"
 
 namespace piecework::tests {
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from piecework.evaluation.units import count_units
     from piecework.evaluation.vocabulary import analyse_vocabulary
     from piecework.pipeline.run import run
-    from piecework.recipe import Recipe
-    from piecework.results import StudyResults
-    from piecework.study import Study
+    from piecework.results.folder import StudyResults
+    from piecework.study.recipe import Recipe
+    from piecework.study.schema import Study
     from piecework.tokenizer.edit import Edited, edit
     from piecework.tokenizer.export import Export, export
     from piecework.tokenizer.outside import OutsideTokenizer, load_outside
@@ -65,11 +65,11 @@ _HOMES = {
     "OutsideTokenizer": "tokenizer.outside",
     "Piece": "tokenizer.pieces",
     "PieceworkError": "errors",
-    "Recipe": "recipe",
+    "Recipe": "study.recipe",
     "RecipeError": "errors",
-    "Study": "study",
+    "Study": "study.schema",
     "StudyError": "errors",
-    "StudyResults": "results",
+    "StudyResults": "results.folder",
     "Table": "evaluation.tables",
     "Token": "tokenizer.tokenizer",
     "Tokenizer": "tokenizer.tokenizer",

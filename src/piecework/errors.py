@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from piecework.mistakes import Mistake
+    from piecework.common.mistakes import Mistake
 
 __all__ = ["InputError", "ModelError", "PieceworkError", "RecipeError", "StudyError", "VocabularyTooLargeError"]
 
@@ -22,7 +22,7 @@ class RecipeError(PieceworkError):
 class StudyError(PieceworkError):
     """A study file, or a table that it names, has mistakes: all of them, one a line.
 
-    >>> from piecework.mistakes import Mistake
+    >>> from piecework.common.mistakes import Mistake
     >>> str(StudyError([Mistake("the file is empty", file="study.toml")]))
     'study.toml: the file is empty'
     """

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cli.command import Run
-from piecework.corpus.subsets import find_subsets
-from piecework.study import Study
+from piecework.study.schema import Study
+from piecework.study.subsets import find_subsets
 
 
 def write(folder: Path, *names: str, record: str = '{"text": "hej"}\n') -> None:

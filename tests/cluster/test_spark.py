@@ -15,12 +15,12 @@ import pytest
 from cluster.spark import SETTINGS, SparkCluster, kill
 from cluster.store import BUCKET
 from counting.corpora import made_up_corpus, made_up_documents, make_study, write, write_corpus
+from piecework.common.storage import RemotePath, upload
 from piecework.counting.local import count
 from piecework.counting.spark_cluster import Cluster, connect
 from piecework.counting.store import Counts
 from piecework.errors import InputError
-from piecework.storage import RemotePath, upload
-from piecework.study import Study
+from piecework.study.schema import Study
 
 ALL = os.environ.get("PIECEWORK_PARITY") == "all"
 LARGEST = "law_no.jsonl.zst"

@@ -9,12 +9,12 @@ import pytest
 from cli.command import COMMAND, environment
 from cluster.store import BUCKET
 from counting.corpora import RESULTS, count_here, made_up_corpus, make_study, result_bytes, write_corpus
+from piecework.common.path_pattern import PathPattern
+from piecework.common.storage import RemotePath, locate, upload
 from piecework.corpus import Skipped, find_files, open_batches
 from piecework.counting.local import count
 from piecework.counting.store import Counts
 from piecework.errors import InputError
-from piecework.path_pattern import PathPattern
-from piecework.storage import RemotePath, locate, upload
 
 FORMATS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 

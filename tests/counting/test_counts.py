@@ -23,7 +23,7 @@ from counting.corpora import (
 )
 from counting.reference import assert_same, reference_counts
 from piecework.counting.local import count
-from piecework.study import Study
+from piecework.study.schema import Study
 
 CORPUS = made_up_corpus()
 

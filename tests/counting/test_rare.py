@@ -19,7 +19,7 @@ from piecework.counting.store import Counts
 from piecework.counting.summary import write_description
 from piecework.counting.words import WordCounts
 from piecework.errors import InputError
-from piecework.recipe import Recipe
+from piecework.study.recipe import Recipe
 from piecework.training.trainer import train
 
 

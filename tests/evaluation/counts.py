@@ -10,7 +10,7 @@ from cli.command import made_up_lines
 from piecework.corpus.sampling import Sampler
 from piecework.counting.local import count
 from piecework.counting.store import Counts
-from piecework.study import Study
+from piecework.study.schema import Study
 
 SEED = 3
 

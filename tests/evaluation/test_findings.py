@@ -4,8 +4,8 @@ import pytest
 
 import piecework as pw
 from evaluation.conftest import Sample
-from piecework.evaluation.findings import check_findings
 from piecework.evaluation.monolingual import ranking
+from piecework.results.findings import check_findings
 
 
 def test_findings(evaluation: pw.Evaluation, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,9 @@ import adversarial
 import piecework as pw
 from evaluation.conftest import Sample
 from evaluation.direct import SIZE_TOTALS, count_directly, texts_of
+from piecework.common.terms import RunOrder
 from piecework.evaluation.curves import Sizes, is_smaller_size
 from piecework.evaluation.units import UnitCounts
-from piecework.terms import RunOrder
 
 WORDS = st.text("aabbc▁ é\n1.", min_size=0, max_size=12)
 RUNS: tuple[RunOrder | None, ...] = ("paper", "portable", None)

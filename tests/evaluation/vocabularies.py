@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import piecework as pw
-from piecework.terms import RunOrder
+from piecework.common.terms import RunOrder
 from piecework.tokenizer.assembly import assemble
 from piecework.tokenizer.schema import new_model
 

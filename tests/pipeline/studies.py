@@ -6,8 +6,8 @@ from typing import Any
 
 from counting.corpora import made_up_documents, write
 from piecework.pipeline.run import run
-from piecework.results import RUN_FILE, StudyResults
-from piecework.study import Study
+from piecework.results.folder import RUN_FILE, StudyResults
+from piecework.study.schema import Study
 
 STUDY = """
 name = "small"

@@ -8,9 +8,9 @@ import pytest
 
 from piecework.corpus import demo
 from piecework.corpus.catalogues import parallel_documents, read_catalogue
-from piecework.corpus.demo import demo_study, write_demo
 from piecework.errors import InputError, PieceworkError
 from piecework.pipeline.run import run
+from piecework.study.demo import demo_study, write_demo
 
 LANGUAGES = ["da", "en", "is", "no", "sv"]
 

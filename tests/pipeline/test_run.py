@@ -9,9 +9,9 @@ import sentencepiece
 
 import piecework as pw
 from piecework.errors import InputError, StudyError
-from piecework.evaluation.study_tables import TITLES
-from piecework.results import StudyResults
-from piecework.study import Study
+from piecework.results.folder import StudyResults
+from piecework.results.study_tables import TITLES
+from piecework.study.schema import Study
 from pipeline.studies import STUDY, change_study, contents, run_study, times, write_study
 
 TOKENIZERS = ["multilingual", "multilingual-400", "multilingual-512", "code", "da", "is", "sv"]

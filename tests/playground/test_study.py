@@ -10,7 +10,7 @@ from piecework.playground.app import Answers
 from piecework.playground.catalogue import Catalogue
 from piecework.playground.figures import METRICS, FiguresOfAll
 from piecework.playground.requests import MergesRequest, VocabularyRequest
-from piecework.results import StudyResults
+from piecework.results.folder import StudyResults
 from pipeline.studies import run_study, write_study
 from playground.running import running
 

@@ -10,7 +10,7 @@ import pytest
 
 from piecework.report import notebook_html, write_figures, write_report
 from piecework.report.page import TEMPLATES, figures_of, render
-from piecework.results import StudyResults
+from piecework.results.folder import StudyResults
 from report.html import Element, parse
 from report.studies import HOSTILE_LANGUAGE, HOSTILE_NAME
 

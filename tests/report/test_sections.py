@@ -9,7 +9,7 @@ from piecework.report.blocks import Heading, Sheet
 from piecework.report.charts import BarChart, DotChart, HeatChart, Histogram, LineChart
 from piecework.report.page import figures_of
 from piecework.report.sections.sizes import _gain
-from piecework.results import StudyResults
+from piecework.results.folder import StudyResults
 
 Charts = dict[str, BarChart | DotChart | HeatChart | Histogram | LineChart]
 

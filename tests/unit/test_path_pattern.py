@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from piecework.path_pattern import PathPattern
+from piecework.common.path_pattern import PathPattern
 
 
 def found(tmp_path: Path, pattern: str, *names: str) -> list[tuple[str, str | None, str | None]]:

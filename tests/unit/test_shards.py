@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from piecework.corpus import Slice, find_files, open_batches
 from piecework.corpus.streams import lines_before
-from piecework.corpus.subsets import Subset
 from piecework.counting.machine import LARGEST_MERGE_BYTES, Budget, free_memory_bytes, parse_size
 from piecework.counting.shards import Shard, plan_shards
 from piecework.errors import InputError
+from piecework.study.subsets import Subset
 
 
 def subset(*paths: Path, **changes: Any) -> Subset:

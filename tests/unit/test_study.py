@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from piecework.errors import InputError, StudyError
-from piecework.recipe import Recipe
-from piecework.study import Analysis, Corpus, Sampling, Study, SubsetEntry, Weights
+from piecework.study.recipe import Recipe
+from piecework.study.schema import Analysis, Corpus, Sampling, Study, SubsetEntry, Weights
 
 CORPUS = '[corpus]\npath = "{category}_{language}.jsonl"\n'
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from piecework.corpus.subsets import Subset, find_subsets
 from piecework.errors import StudyError
-from piecework.study import Study
+from piecework.study.schema import Study
+from piecework.study.subsets import Subset, find_subsets
 
 
 def write(folder: Path, *names: str) -> None:

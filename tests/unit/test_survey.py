@@ -10,8 +10,8 @@ import zstandard
 
 from piecework.corpus.fields import guess_text_field
 from piecework.corpus.inputs import find_files
-from piecework.corpus.survey import Survey, survey_folder
 from piecework.errors import InputError
+from piecework.study.survey import Survey, survey_folder
 
 RECORD = '{"text": "hej"}\n'
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from piecework.toml_lines import KeyPath, key_lines
+from piecework.study.toml_lines import KeyPath, key_lines
 
 
 def test_by_hand() -> None:

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from piecework.corpus.inputs import find_files
-from piecework.corpus.subsets import find_subsets
-from piecework.corpus.weights import estimate_text_bytes, temperature_weights
 from piecework.errors import StudyError
-from piecework.study import Study
+from piecework.study.schema import Study
+from piecework.study.subsets import find_subsets
+from piecework.study.weights import estimate_text_bytes, temperature_weights
 
 
 @pytest.fixture

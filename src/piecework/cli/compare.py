@@ -10,8 +10,8 @@ import click
 
 from piecework.cli.options import documents_option, text_field_option
 from piecework.cli.terminal import Terminal, verbosity_options
+from piecework.common.terms import TIKTOKEN
 from piecework.errors import InputError
-from piecework.terms import TIKTOKEN
 
 if TYPE_CHECKING:
     from piecework.corpus.readers import TextUnit

@@ -4,7 +4,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from piecework.cli.comparison_tables import describe, grid, word_rows
-from piecework.terms import CUT
+from piecework.common.terms import CUT
 
 if TYPE_CHECKING:
     from piecework.evaluation.compare import Comparison

@@ -13,10 +13,10 @@ from piecework.cli.terminal import Terminal, format_bytes, format_count, format_
 
 if TYPE_CHECKING:
     from piecework.cli.progress import Unit
+    from piecework.common.storage import Location
     from piecework.counting.spark_cluster import Cluster
     from piecework.counting.store import Counts
-    from piecework.storage import Location
-    from piecework.study import Study
+    from piecework.study.schema import Study
 
 __all__ = ["command"]
 
@@ -81,7 +81,7 @@ def command(
       piecework count study.toml --engine spark --master spark://node1:7077 --out s3://bucket/nordic
     """
     from piecework.counting.local import default_out
-    from piecework.study import Study
+    from piecework.study.schema import Study
 
     cluster = resolve_cluster(engine, master, conf)
     study = Study.load(study_file)

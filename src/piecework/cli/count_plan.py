@@ -4,13 +4,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds
+from piecework.common.exact import format_exact
 from piecework.counting.estimate import Estimate, SubsetEstimate, estimate_counting
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes
 from piecework.counting.plan import Plan
-from piecework.exact import format_exact
 
 if TYPE_CHECKING:
-    from piecework.study import Study
+    from piecework.study.schema import Study
 
 __all__ = ["show_plan"]
 

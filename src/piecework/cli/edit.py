@@ -99,7 +99,7 @@ def command(
       piecework edit out/nordic --drop unwanted.txt --keep-ids --unreachable drop --out out/clean
     """
     from piecework import Tokenizer
-    from piecework.files import check_output
+    from piecework.common.files import check_output
     from piecework.tokenizer.edit import edit
 
     if not (drop or truncate or whitespace_runs or symbols or reserve or pad_to_multiple):
@@ -187,7 +187,7 @@ def _summary(done: "Edited") -> dict[str, Any]:
 def _save(done: "Edited", folder: Path, *, force: bool) -> None:
     import orjson
 
-    from piecework.files import prepare_output, write_together
+    from piecework.common.files import prepare_output, write_together
 
     prepare_output(folder, OUTPUT_NAMES, force=force)
     contents = (

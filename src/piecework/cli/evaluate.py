@@ -15,10 +15,10 @@ from piecework.errors import InputError
 
 if TYPE_CHECKING:
     from piecework import Evaluation, Table, Tokenizer
+    from piecework.common.storage import Location
     from piecework.corpus import InputFile
     from piecework.corpus.readers import TextUnit
     from piecework.evaluation.units import UnitSource
-    from piecework.storage import Location
 
 __all__ = ["command"]
 

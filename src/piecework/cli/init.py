@@ -14,7 +14,7 @@ from piecework.cli.terminal import Terminal, format_bytes, format_count, verbosi
 from piecework.errors import InputError, StudyError
 
 if TYPE_CHECKING:
-    from piecework.corpus.survey import Group, Survey
+    from piecework.study.survey import Group, Survey
 
 __all__ = ["command"]
 
@@ -46,8 +46,8 @@ def command(terminal: Terminal, folder: Path, out: Path, force: bool) -> None:
       piecework init data/
       piecework init data/ --out studies/nordic.toml
     """
-    from piecework.corpus.survey import survey_folder
-    from piecework.files import check_output, prepare_output, write_together
+    from piecework.common.files import check_output, prepare_output, write_together
+    from piecework.study.survey import survey_folder
 
     check_output(out.parent, [out.name], force=force)
     survey = survey_folder(folder)
@@ -83,8 +83,8 @@ def _tell(terminal: Terminal, survey: "Survey", folder: Path) -> None:
 
 
 def _names(group: "Group") -> str:
-    from piecework.mistakes import listed
-    from piecework.study import DEFAULT_CATEGORY
+    from piecework.common.mistakes import listed
+    from piecework.study.schema import DEFAULT_CATEGORY
 
     languages = listed(group.languages, NAMES_SHOWN)
     told = group.categories != [DEFAULT_CATEGORY]
@@ -93,8 +93,8 @@ def _names(group: "Group") -> str:
 
 def _check(terminal: Terminal, out: Path) -> None:
     """The file is a guess: say so where it is not right yet."""
-    from piecework.corpus.survey import UNDETERMINED
-    from piecework.study import Study
+    from piecework.study.schema import Study
+    from piecework.study.survey import UNDETERMINED
 
     try:
         study = Study.load(out)
@@ -106,7 +106,7 @@ def _check(terminal: Terminal, out: Path) -> None:
 
 
 def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
-    from piecework.corpus.weights import estimate_text_bytes
+    from piecework.study.weights import estimate_text_bytes
 
     text_bytes = sum(estimate_text_bytes(group.files, group.text or "") for group in survey.groups)
     train, evaluation = next((train, share) for least, train, share in reversed(SAMPLES) if text_bytes >= least)
@@ -164,7 +164,7 @@ monolingual = true          # a tokenizer for each language as well, to compare 
 
 
 def _study_name(folder: Path) -> str:
-    from piecework.study import check_name
+    from piecework.study.schema import check_name
 
     try:
         return check_name(folder.resolve().name)

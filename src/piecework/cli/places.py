@@ -22,8 +22,8 @@ class Place(click.ParamType["Any"]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """A Path, or a RemotePath."""
+        from piecework.common.storage import locate
         from piecework.errors import InputError
-        from piecework.storage import locate
 
         try:
             return locate(value)

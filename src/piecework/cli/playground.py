@@ -66,7 +66,7 @@ def _catalogue(sources: tuple[str, ...], counts: Path | None) -> "Catalogue":
     from piecework import Counts
     from piecework.cli.compare import named_sources
     from piecework.playground.catalogue import Catalogue
-    from piecework.results import RUN_FILE, StudyResults
+    from piecework.results.folder import RUN_FILE, StudyResults
 
     if not sources:
         raise click.UsageError("nothing to show; give the folder of a study, or tokenizers: piecework playground DIR")

@@ -30,7 +30,7 @@ def command(terminal: Terminal, folder: Path, out: Path | None, open_page: bool,
       piecework report out/nordic --out nordic.html
       piecework report out/nordic --json | jq -r '.findings[]'
     """
-    from piecework.results import FIGURES_FOLDER, StudyResults
+    from piecework.results.folder import FIGURES_FOLDER, StudyResults
 
     results = StudyResults.load(folder)
     page = out or results.report

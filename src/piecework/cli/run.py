@@ -13,8 +13,8 @@ from piecework.cli.terminal import Terminal, format_bytes, format_count, format_
 
 if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
-    from piecework.results import StudyResults
-    from piecework.study import Study
+    from piecework.results.folder import StudyResults
+    from piecework.study.schema import Study
 
 __all__ = ["command"]
 
@@ -100,10 +100,10 @@ def _study(study_file: Path | None, *, demo: bool, out: Path | None) -> "tuple[S
             "and --demo needs none"
         )
     from piecework.counting.local import default_out
-    from piecework.study import Study
+    from piecework.study.schema import Study
 
     if demo:
-        from piecework.corpus.demo import demo_study, write_demo
+        from piecework.study.demo import demo_study, write_demo
 
         folder = Path("out") / "demo" if out is None else out
         write_demo(folder)

@@ -7,14 +7,14 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from piecework.common.exact import parse_exact
 from piecework.errors import RecipeError
-from piecework.exact import parse_exact
 
 if TYPE_CHECKING:
+    from piecework.common.storage import Location
     from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts
-    from piecework.recipe import Recipe
-    from piecework.storage import Location
+    from piecework.study.recipe import Recipe
 
 __all__ = ["load_training", "resolve_weights"]
 

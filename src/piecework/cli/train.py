@@ -16,8 +16,8 @@ from piecework.errors import InputError
 
 if TYPE_CHECKING:
     from piecework import Recipe, WordCounts
+    from piecework.common.storage import Location
     from piecework.corpus import InputFile, Skipped
-    from piecework.storage import Location
 
 __all__ = ["command"]
 
@@ -97,8 +97,8 @@ def command(
       piecework train --counts s3://bucket/nordic --min-count 3 --out out/nordic
     """
     from piecework.cli.settings import resolve_recipe
+    from piecework.common.files import check_output
     from piecework.corpus import find_files
-    from piecework.files import check_output
 
     resolved = resolve_recipe(recipe, vocab_size, settings)
     if out is None and not dry_run:

@@ -15,8 +15,8 @@ from piecework.errors import StudyError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from piecework.corpus.subsets import Subset
-    from piecework.study import Study
+    from piecework.study.schema import Study
+    from piecework.study.subsets import Subset
 
 __all__ = ["command"]
 
@@ -39,8 +39,8 @@ def command(terminal: Terminal, study_file: Path, as_json: bool) -> None:
       piecework validate study.toml
       piecework validate study.toml --json | jq '.subsets[] | {name, weight}'
     """
-    from piecework.corpus.subsets import find_subsets
-    from piecework.study import Study
+    from piecework.study.schema import Study
+    from piecework.study.subsets import find_subsets
 
     try:
         study = Study.load(study_file)
@@ -93,7 +93,7 @@ def _warnings(study: "Study", subsets: Sequence["Subset"]) -> Iterator[str]:
 
 
 def _summary(study: "Study", subsets: Sequence["Subset"], warnings: list[str]) -> dict[str, Any]:
-    from piecework.exact import format_exact
+    from piecework.common.exact import format_exact
 
     def of_subset(subset: "Subset") -> dict[str, Any]:
         train, evaluation = _shares(study, subset)
@@ -154,7 +154,7 @@ def _subsets_table(study: "Study", subsets: Sequence["Subset"]) -> "RenderableTy
     from rich.table import Table
     from rich.text import Text
 
-    from piecework.exact import format_exact, format_percent
+    from piecework.common.exact import format_exact, format_percent
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("subset", overflow="fold")
@@ -190,7 +190,7 @@ def _settings_table(study: "Study") -> "RenderableType":
     from rich.table import Table
     from rich.text import Text
 
-    from piecework.exact import format_percent
+    from piecework.common.exact import format_percent
 
     sampling, recipe, analysis = study.sampling, study.recipe, study.analysis
     acting = "documents" if sampling.weighting == "documents" else "word counts"

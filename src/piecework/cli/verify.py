@@ -10,8 +10,8 @@ import click
 
 from piecework.cli.options import text_field_option
 from piecework.cli.terminal import Terminal, format_count, format_seconds, verbosity_options
+from piecework.common.extras import MissingPackageError
 from piecework.errors import InputError
-from piecework.extras import MissingPackageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from piecework.common.storage import arrow_source
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.streams import line_blocks
-from piecework.storage import arrow_source
 
 __all__ = ["FieldGuess", "guess_text_field"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from piecework.common.path_pattern import PathPattern
+from piecework.common.storage import Location, RemotePath, locate
 from piecework.corpus.streams import ByteStream, Compression
 from piecework.errors import InputError
-from piecework.path_pattern import PathPattern
-from piecework.storage import Location, RemotePath, locate
 
 __all__ = ["Format", "InputFile", "Slice", "find_files", "suffixes"]
 

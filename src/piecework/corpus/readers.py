@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from piecework.common.storage import Location, RemotePath, arrow_source
 from piecework.corpus.clean_up import clean_documents
 from piecework.corpus.inputs import InputFile, Slice, find_files
 from piecework.corpus.skipped import LOCATIONS_KEPT, Reason, Skipped
 from piecework.corpus.streams import ByteStream, line_blocks
 from piecework.errors import InputError
-from piecework.storage import Location, RemotePath, arrow_source
 
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-from piecework.terms import CleanUp
+from piecework.common.terms import CleanUp
 
 __all__ = ["Batch", "Documents", "TextUnit", "open_batches", "open_parquet"]
 

@@ -4,8 +4,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Literal, Protocol
 
+from piecework.common.storage import Location
 from piecework.errors import InputError
-from piecework.storage import Location
 
 __all__ = ["ByteStream", "Compression", "line_blocks", "lines_before", "whole_lines"]
 

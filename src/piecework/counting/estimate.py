@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from piecework.common.terms import CleanUp
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.readers import open_batches
 from piecework.counting.heaps import Heaps, TableSize, table_sizes
@@ -15,10 +16,9 @@ from piecework.counting.machine import MERGE_BYTES, PARENT_BYTES, PROCESS_BYTES,
 from piecework.counting.plan import Plan
 from piecework.counting.tables import DocumentCounter
 from piecework.counting.worker import encoded
-from piecework.terms import CleanUp
 
 if TYPE_CHECKING:
-    from piecework.corpus.subsets import Subset
+    from piecework.study.subsets import Subset
 
 __all__ = ["Estimate", "SubsetEstimate", "estimate_counting"]
 

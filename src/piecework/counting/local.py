@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from piecework.corpus.subsets import Subset
+from piecework.common.storage import RemotePath, locate
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size, task_table_bytes
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
 from piecework.counting.output import count_into, remove_unfinished
@@ -24,11 +24,11 @@ from piecework.counting.store import Counts
 from piecework.counting.summary import subset_rows, sum_by_subset, sum_skipped, write_description
 from piecework.counting.worker import ShardJob, count_shard, first_skipped
 from piecework.errors import InputError
-from piecework.storage import RemotePath, locate
+from piecework.study.subsets import Subset
 
 if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
-    from piecework.study import Study
+    from piecework.study.schema import Study
 
 __all__ = ["Progress", "Stage", "count", "default_out"]
 

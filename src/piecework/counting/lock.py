@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from piecework.common.files import write_error
 from piecework.errors import InputError
-from piecework.files import write_error
 
 __all__ = ["locked"]
 

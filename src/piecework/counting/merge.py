@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework import _core
+from piecework.common.files import replace_atomically, write_error
 from piecework.counting.partial import TABLES
 from piecework.counting.store import SUBSETS_FILE, table_file
 from piecework.counting.tables import units_to_arrow
 from piecework.counting.words import words_to_arrow
 from piecework.errors import InputError
-from piecework.files import replace_atomically, write_error
 
 if TYPE_CHECKING:
     import pyarrow as pa

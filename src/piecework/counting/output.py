@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piecework.common.files import prepare_output
+from piecework.common.storage import Location, RemotePath, upload
 from piecework.counting.lock import locked
 from piecework.counting.merge import write_subsets
 from piecework.counting.partial import TABLES
@@ -19,8 +21,6 @@ from piecework.counting.store import COUNTS_FILE, SUBSETS_FILE, Counts, read_des
 from piecework.counting.summary import statistics_of, subset_rows
 from piecework.counting.worker import strict_message
 from piecework.errors import InputError
-from piecework.files import prepare_output
-from piecework.storage import Location, RemotePath, upload
 
 if TYPE_CHECKING:
     from piecework.counting.plan import Plan

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from piecework.common.files import write_error
 from piecework.corpus.skipped import Reason, Skipped
 from piecework.counting.shards import Shard
-from piecework.files import write_error
 
 __all__ = ["TABLES", "PartialResults", "RunFile", "ShardResult", "SliceResult"]
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from piecework.corpus.sampling import Sampler
-from piecework.corpus.subsets import Subset, find_subsets
 from piecework.counting.shards import Shard, file_stamp, plan_shards
 from piecework.counting.store import FORMAT
+from piecework.study.subsets import Subset, find_subsets
 
 if TYPE_CHECKING:
-    from piecework.study import Study
+    from piecework.study.schema import Study
 
 __all__ = ["Plan"]
 

@@ -10,16 +10,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piecework.common.storage import relative_name
+from piecework.common.terms import CleanUp
 from piecework.corpus.inputs import InputFile, Slice
 from piecework.corpus.readers import open_parquet
 from piecework.errors import InputError
-from piecework.storage import relative_name
-from piecework.terms import CleanUp
 
 if TYPE_CHECKING:
     # Only for types: the processes that count need neither, and start sooner without pydantic.
-    from piecework.corpus.subsets import Subset
-    from piecework.study import DocumentUnit
+    from piecework.study.schema import DocumentUnit
+    from piecework.study.subsets import Subset
 
 __all__ = ["Shard", "file_stamp", "plan_shards"]
 

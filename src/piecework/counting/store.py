@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
+from piecework.common.storage import Location, RemotePath, arrow_source, locate
 from piecework.counting.partial import TABLES
 from piecework.errors import InputError
-from piecework.storage import Location, RemotePath, arrow_source, locate
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from piecework.common.exact import format_exact
+from piecework.common.files import replace_atomically
+from piecework.common.storage import Location, relative_name
 from piecework.corpus.skipped import Skipped
-from piecework.corpus.subsets import Subset
 from piecework.counting.partial import TABLES, ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.store import COUNTS_FILE, FORMAT, Counts
-from piecework.exact import format_exact
-from piecework.files import replace_atomically
-from piecework.storage import Location, relative_name
+from piecework.study.subsets import Subset
 
 __all__ = ["statistics_of", "subset_rows", "sum_by_subset", "sum_skipped", "write_description"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from piecework import _core
+from piecework.common.files import replace_atomically
 from piecework.errors import InputError
-from piecework.files import replace_atomically
 
 if TYPE_CHECKING:
     import pyarrow as pa

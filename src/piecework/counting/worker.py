@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from piecework.common.storage import RemotePath
 from piecework.corpus.inputs import Slice
 from piecework.corpus.readers import Documents, open_batches
 from piecework.corpus.sampling import Sampler
@@ -17,7 +18,6 @@ from piecework.counting.partial import TABLES, PartialResults, RunFile, ShardRes
 from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
-from piecework.storage import RemotePath
 
 __all__ = ["ShardJob", "count_shard", "encoded", "filled_counters", "first_skipped", "strict_message"]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from piecework.common.terms import OVERALL
 from piecework.corpus.sampling import BUCKETS, Sampler
 from piecework.errors import InputError
 from piecework.evaluation import intervals
@@ -19,7 +20,6 @@ from piecework.evaluation.cut_words import cut_words
 from piecework.evaluation.figures import figures_of_sums
 from piecework.evaluation.metrics import Array, Metric, divide, find_metrics
 from piecework.evaluation.tables import Table
-from piecework.terms import OVERALL
 from piecework.tokenizer.outside import OutsideTokenizer
 from piecework.tokenizer.outside_sentencepiece import SentencePieceBpe
 from piecework.tokenizer.tokenizer import Tokenizer

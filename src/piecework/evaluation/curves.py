@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from piecework.common.terms import RunOrder
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, Metric, divide
 from piecework.evaluation.piece_columns import PieceColumns, piece_columns
 from piecework.evaluation.tables import Table
-from piecework.terms import RunOrder
 from piecework.tokenizer import assembly
 from piecework.tokenizer.tokenizer import Tokenizer
 

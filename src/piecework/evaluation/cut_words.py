@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from piecework.common.terms import CUT
 from piecework.evaluation.tables import Table
-from piecework.terms import CUT
 from piecework.tokenizer.outside import OutsideTokenizer
 
 __all__ = ["cut_words"]

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from piecework.common.terms import OVERALL
+from piecework.common.threads import in_threads
 from piecework.errors import InputError
 from piecework.evaluation import intervals
 from piecework.evaluation.curves import Curve, Sizes, is_smaller_size
@@ -25,8 +27,6 @@ from piecework.evaluation.figures import (
 from piecework.evaluation.metrics import SUMS, Array, Metric, UnitKind, find_metrics
 from piecework.evaluation.tables import Table, html_table
 from piecework.evaluation.units import EvaluationUnits, GroupBy, UnitSource
-from piecework.terms import OVERALL
-from piecework.threads import in_threads
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Evaluation", "Tokenizers", "evaluate", "evaluate_on", "evaluation_units", "named_tokenizers"]

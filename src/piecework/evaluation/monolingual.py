@@ -10,7 +10,7 @@ from piecework.errors import InputError, RecipeError, VocabularyTooLargeError
 from piecework.evaluation.evaluate import Evaluation
 from piecework.evaluation.metrics import find_metrics
 from piecework.evaluation.tables import Table
-from piecework.recipe import Recipe
+from piecework.study.recipe import Recipe
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.training.trainer import train
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piecework.common.files import replace_atomically
 from piecework.errors import InputError, PieceworkError
-from piecework.files import replace_atomically
 
 if TYPE_CHECKING:
     import pyarrow as pa

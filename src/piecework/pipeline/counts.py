@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from piecework.corpus.subsets import Subset
-from piecework.corpus.weights import resolve_weights
+from piecework.common.mistakes import Mistake
 from piecework.counting.local import Progress, count
 from piecework.counting.merge import write_subsets
 from piecework.counting.plan import Plan
@@ -16,9 +15,10 @@ from piecework.counting.spark_cluster import Cluster
 from piecework.counting.store import Counts, read_description
 from piecework.counting.summary import statistics_of, subset_rows
 from piecework.errors import InputError, StudyError
-from piecework.mistakes import Mistake
-from piecework.pipeline.state import State, key_of
-from piecework.study import Study
+from piecework.results.state import State, key_of
+from piecework.study.schema import Study
+from piecework.study.subsets import Subset
+from piecework.study.weights import resolve_weights
 
 __all__ = ["StudyCounts", "counts_of"]
 

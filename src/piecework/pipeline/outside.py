@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from piecework.common.extras import MissingPackageError
+from piecework.common.terms import MULTILINGUAL, TIKTOKEN
 from piecework.counting.store import Counts
 from piecework.errors import PieceworkError, StudyError
 from piecework.evaluation.compare import compare_on_counts
 from piecework.evaluation.tables import Table
-from piecework.extras import MissingPackageError
-from piecework.study import Study
-from piecework.terms import MULTILINGUAL, TIKTOKEN
+from piecework.study.schema import Study
 from piecework.tokenizer.outside import OutsideTokenizer, find_files, load_outside
 from piecework.tokenizer.tokenizer import Tokenizer
 

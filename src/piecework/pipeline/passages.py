@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from piecework.common.files import replace_atomically
+from piecework.common.terms import CleanUp
 from piecework.corpus.languages import CODE
 from piecework.corpus.readers import open_batches
 from piecework.corpus.sampling import Sampler
-from piecework.corpus.subsets import Subset
 from piecework.counting.plan import Plan
-from piecework.evaluation.study_tables import Passage
-from piecework.files import replace_atomically
-from piecework.terms import CleanUp
+from piecework.results.study_tables import Passage
+from piecework.study.subsets import Subset
 
 __all__ = ["find_passages", "load_passages", "save_passages"]
 

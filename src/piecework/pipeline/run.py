@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from piecework import __version__
+from piecework.common.files import prepare_output, replace_atomically
+from piecework.common.terms import MULTILINGUAL
+from piecework.common.threads import in_threads
 from piecework.counting.local import default_out
 from piecework.counting.lock import locked
 from piecework.counting.machine import available_cores
@@ -20,19 +23,14 @@ from piecework.counting.spark_cluster import Cluster
 from piecework.counting.store import Counts
 from piecework.errors import InputError
 from piecework.evaluation.metrics import all_metrics
-from piecework.evaluation.study_tables import study_tables, study_units
 from piecework.evaluation.tables import Table
 from piecework.evaluation.units import EvaluationUnits
-from piecework.files import prepare_output, replace_atomically
-from piecework.pipeline.cards import write_cards
 from piecework.pipeline.counts import StudyCounts, counts_of
-from piecework.pipeline.latex import write_latex
 from piecework.pipeline.outside import compare_outside, load_all, stamps
 from piecework.pipeline.passages import find_passages, load_passages, save_passages
-from piecework.pipeline.resolved import resolved_toml
-from piecework.pipeline.state import State, key_of
 from piecework.pipeline.tokenizers import Trained, Training
-from piecework.results import (
+from piecework.results.cards import write_cards
+from piecework.results.folder import (
     FIGURES_FOLDER,
     LATEX_FOLDER,
     REPORT_FILE,
@@ -42,9 +40,11 @@ from piecework.results import (
     TOKENIZERS_FOLDER,
     StudyResults,
 )
-from piecework.study import Study
-from piecework.terms import MULTILINGUAL
-from piecework.threads import in_threads
+from piecework.results.latex import write_latex
+from piecework.results.state import State, key_of
+from piecework.results.study_tables import study_tables, study_units
+from piecework.study.resolved import resolved_toml
+from piecework.study.schema import Study
 from piecework.tokenizer.outside import OutsideTokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 

@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 
 from piecework._core import return_freed_memory
+from piecework.common.terms import MULTILINGUAL
 from piecework.counting.store import Counts
 from piecework.errors import InputError, StudyError, VocabularyTooLargeError
 from piecework.evaluation.curves import Sizes
 from piecework.pipeline.counts import StudyCounts
-from piecework.pipeline.state import State, key_of
-from piecework.results import TOKENIZERS_FOLDER
-from piecework.study import Study
-from piecework.terms import MULTILINGUAL
+from piecework.results.folder import TOKENIZERS_FOLDER
+from piecework.results.state import State, key_of
+from piecework.study.schema import Study
 from piecework.tokenizer.export import export_hf, export_sentencepiece
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.training.frequencies import read_frequencies, write_frequencies

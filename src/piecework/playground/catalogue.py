@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from piecework.common.terms import MULTILINGUAL, TIKTOKEN
 from piecework.errors import InputError
 from piecework.playground.cuts import SizedTokenizer
-from piecework.results import TOKENIZERS_FOLDER, StudyResults
-from piecework.terms import MULTILINGUAL, TIKTOKEN
+from piecework.results.folder import TOKENIZERS_FOLDER, StudyResults
 from piecework.tokenizer.columns import TokenColumns, token_columns
 from piecework.tokenizer.outside import OutsideTokenizer, load_outside
 from piecework.tokenizer.outside_sentencepiece import SentencePieceBpe

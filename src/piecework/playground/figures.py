@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from piecework.common.terms import MULTILINGUAL
 from piecework.errors import InputError
 from piecework.evaluation.evaluate import evaluate
 from piecework.evaluation.metrics import Array, Metric, find_metrics
 from piecework.playground.catalogue import Catalogue, NativeTokenizer
-from piecework.terms import MULTILINGUAL
 
 if TYPE_CHECKING:
-    from piecework.results import StudyResults
+    from piecework.results.folder import StudyResults
 
 __all__ = ["METRICS", "Figures", "FiguresOfAll"]
 

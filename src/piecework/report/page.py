@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from markupsafe import Markup
 
-from piecework.files import replace_atomically
+from piecework.common.files import replace_atomically
 from piecework.report.blocks import Figure, Note, Section, Sheet
 from piecework.report.charts import NARROW, WIDE
 from piecework.report.palette import DARK, LIGHT, css_variables, inline_colours, standing_alone
@@ -33,7 +33,7 @@ from piecework.report.svg import identified
 if TYPE_CHECKING:
     import jinja2
 
-    from piecework.results import StudyResults
+    from piecework.results.folder import StudyResults
 
 __all__ = ["notebook_html", "write_figures", "write_report"]
 

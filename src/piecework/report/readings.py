@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.corpus.languages import language_name
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.tables import Table
 from piecework.report.palette import Look, language_looks
-from piecework.terms import MULTILINGUAL, OVERALL
 
 if TYPE_CHECKING:
-    from piecework.results import StudyResults
+    from piecework.results.folder import StudyResults
 
 __all__ = ["Reading", "Readings"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from piecework._core import Vocabulary
+from piecework.common.terms import PieceType, RunOrder
 from piecework.errors import InputError
-from piecework.terms import PieceType, RunOrder
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, TYPE_NUMBERS
 

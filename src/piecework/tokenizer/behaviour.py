@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from piecework.common.terms import PieceType
 from piecework.corpus.clean_up import clean_up
-from piecework.terms import PieceType
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.schema import TYPE_NUMBERS
 from piecework.tokenizer.tokenizer import Tokenizer

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from piecework.common.terms import PieceType, RunOrder
 from piecework.errors import InputError
-from piecework.terms import PieceType, RunOrder
 from piecework.tokenizer.pieces import SPACE, Piece
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.schema import TYPE_NUMBERS

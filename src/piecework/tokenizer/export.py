@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import orjson
 
-from piecework.files import prepare_output, write_together
+from piecework.common.files import prepare_output, write_together
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.tokenizer_json import added_token, caveats, special_pieces, tokenizer_json
 

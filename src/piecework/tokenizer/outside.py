@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from piecework.common.terms import TIKTOKEN
 from piecework.errors import InputError
-from piecework.terms import TIKTOKEN
 from piecework.tokenizer.pieces import SPACE
 
 __all__ = ["Encoded", "OutsideTokenizer", "find_files", "load_outside", "readable"]

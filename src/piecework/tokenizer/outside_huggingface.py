@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
+from piecework.common.extras import require
 from piecework.errors import InputError
-from piecework.extras import require
 from piecework.tokenizer.outside import Encoded, OutsideTokenizer, readable
 from piecework.tokenizer.pieces import SPACE
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from piecework.common.extras import require
 from piecework.errors import ModelError
-from piecework.extras import require
 from piecework.tokenizer.outside import Encoded, OutsideTokenizer
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.schema import new_model

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from piecework.common.extras import require
 from piecework.errors import InputError
-from piecework.extras import require
 from piecework.tokenizer.outside import Encoded, OutsideTokenizer, readable
 
 __all__ = ["Tiktoken", "load_encoding", "load_ranks"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from piecework.terms import PieceType
+from piecework.common.terms import PieceType
 
 __all__ = ["Group", "Piece", "VocabularyGroup", "group_of", "pieces_of", "vocabulary_groups"]
 

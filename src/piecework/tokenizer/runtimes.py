@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from piecework.common.extras import is_installed
+from piecework.common.terms import PieceType
 from piecework.errors import InputError
-from piecework.extras import is_installed
-from piecework.terms import PieceType
 from piecework.tokenizer.behaviour import Behaviour
 from piecework.tokenizer.tokenizer import Tokenizer
 

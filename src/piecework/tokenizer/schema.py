@@ -7,8 +7,8 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
+from piecework.common.terms import PieceType
 from piecework.errors import ModelError
-from piecework.terms import PieceType
 
 __all__ = ["NORMAL", "TYPE_NAMES", "TYPE_NUMBERS", "new_model", "parse_model"]
 

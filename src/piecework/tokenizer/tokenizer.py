@@ -13,10 +13,10 @@ from typing import Any, Self
 from weakref import ref
 
 from piecework._core import CoreModelError, Encoder, Vocabulary
+from piecework.common.files import prepare_output, write_together
+from piecework.common.terms import PieceType, RunOrder
 from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
-from piecework.files import prepare_output, write_together
-from piecework.terms import PieceType, RunOrder
 from piecework.tokenizer import assembly
 from piecework.tokenizer.pieces import Group, Piece, VocabularyGroup, group_of, pieces_of, vocabulary_groups
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, parse_model

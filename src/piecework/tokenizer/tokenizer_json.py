@@ -16,8 +16,8 @@ from typing import Any
 
 import orjson
 
+from piecework.common.terms import PieceType
 from piecework.errors import ModelError
-from piecework.terms import PieceType
 from piecework.tokenizer.merge_list import merge_list, tied_pieces
 from piecework.tokenizer.pieces import SPACE, Piece
 from piecework.tokenizer.schema import NORMAL, TYPE_NUMBERS

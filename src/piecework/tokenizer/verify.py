@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from piecework.common.extras import MissingPackageError, installed_version
 from piecework.errors import InputError, PieceworkError
-from piecework.extras import MissingPackageError, installed_version
 from piecework.tokenizer.behaviour import Cause, Prediction
 from piecework.tokenizer.export import export_hf
 from piecework.tokenizer.runtimes import LoadedRuntime, Runtime, choose_runtimes

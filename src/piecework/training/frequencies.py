@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from piecework._core import count_lines
+from piecework.common.files import replace_atomically
 from piecework.errors import InputError
-from piecework.files import replace_atomically
 
 __all__ = ["FREQUENCIES_FILE", "read_frequencies", "write_frequencies"]
 

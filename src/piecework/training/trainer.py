@@ -8,7 +8,7 @@ from typing import Any
 from piecework import _core
 from piecework.counting.words import WordCounts
 from piecework.errors import InputError, RecipeError, VocabularyTooLargeError
-from piecework.recipe import Recipe
+from piecework.study.recipe import Recipe
 from piecework.tokenizer.assembly import WHITESPACE_RUNS, assemble
 from piecework.tokenizer.schema import new_model
 from piecework.tokenizer.tokenizer import Tokenizer

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from piecework.common.terms import MULTILINGUAL
 from piecework.corpus.languages import CODE
 from piecework.evaluation.examples import Example
 from piecework.report.blocks import Section, printable
 from piecework.report.readings import Readings
-from piecework.terms import MULTILINGUAL
 from piecework.tokenizer.tokenizer import Token
 
 __all__ = ["Passage", "Span", "Tokens", "examples_section"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from piecework.common.terms import OVERALL
 from piecework.evaluation.metrics import Metric, all_metrics
 from piecework.report.blocks import Figure, Heading, Kind, Note, Section, Sheet
 from piecework.report.charts import Bar, BarChart
 from piecework.report.charts.axes import Format, value_text
 from piecework.report.readings import Readings
-from piecework.terms import OVERALL
 
 __all__ = ["SHARES", "languages_section"]
 

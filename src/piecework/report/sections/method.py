@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from piecework.evaluation.metrics import all_metrics
 from piecework.report.blocks import Section, Sheet
 from piecework.report.readings import Readings
-from piecework.results import STUDY_FILE
+from piecework.results.folder import STUDY_FILE
 
 __all__ = ["Method", "method_section"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from piecework.common.terms import MULTILINGUAL
 from piecework.report.blocks import Figure, Heading, Kind, Note, Section, Sheet
 from piecework.report.charts import Dot, DotChart, DotRow, HeatCell, HeatChart
 from piecework.report.charts.axes import Format, value_text
 from piecework.report.readings import Readings
 from piecework.report.scales import format_number, format_share
-from piecework.terms import MULTILINGUAL
 
 __all__ = ["monolingual_section"]
 

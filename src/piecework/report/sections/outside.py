@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.report.blocks import Figure, Heading, Note, Section, Sheet
 from piecework.report.charts import Dot, DotChart, DotRow
 from piecework.report.charts.axes import value_text
 from piecework.report.palette import language_looks
 from piecework.report.readings import Readings
 from piecework.report.scales import format_number, format_share
-from piecework.terms import MULTILINGUAL, OVERALL
 
 __all__ = ["outside_section"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from piecework.common.terms import MULTILINGUAL
 from piecework.report.blocks import Figure, Heading, Section, Sheet
 from piecework.report.charts import Bar, BarChart, Line, LineChart
 from piecework.report.readings import Readings
 from piecework.report.scales import format_share
 from piecework.report.sections.sizes import shown_sizes
-from piecework.terms import MULTILINGUAL
 
 __all__ = ["overlap_section"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from piecework.common.terms import OVERALL
 from piecework.evaluation.metrics import Array
 from piecework.report.blocks import Figure, Heading, Kind, Note, Section, Sheet
 from piecework.report.charts import Line, LineChart
@@ -13,7 +14,6 @@ from piecework.report.charts.axes import Format, value_text
 from piecework.report.palette import Look
 from piecework.report.readings import Readings
 from piecework.report.scales import format_share, nice_ticks
-from piecework.terms import OVERALL
 
 __all__ = ["shown_sizes", "sizes_section"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from piecework.common.terms import OVERALL
 from piecework.report.readings import Readings
 from piecework.report.scales import format_number
-from piecework.terms import OVERALL
 
 __all__ = ["Card", "Finding", "Summary", "summary_of"]
 

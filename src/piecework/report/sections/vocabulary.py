@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from piecework.common.terms import MULTILINGUAL
 from piecework.report.blocks import Figure, Heading, Section, Sheet, printable
 from piecework.report.charts import Bar, BarChart, Column, Histogram
 from piecework.report.readings import Readings
 from piecework.report.scales import format_share
-from piecework.terms import MULTILINGUAL
 
 __all__ = ["vocabulary_section"]
 

@@ -1,0 +1,82 @@
+#include "count/document_counter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "count/runs.hpp"
+#include "text/sort_by_text.hpp"
+#include "text/utf8.hpp"
+
+namespace piecework {
+
+void DocumentCounter::add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
+  for (const std::string_view document : documents) {
+    count_document(document, known_valid, 0, training_, statistics_, copies);
+  }
+}
+
+void DocumentCounter::add_evaluation(const std::vector<std::string_view>& documents,
+                                     const std::vector<uint8_t>& buckets, std::string_view prefix) {
+  if (documents.size() != buckets.size()) throw std::invalid_argument("each document needs a bucket");
+  for (size_t i = 0; i < documents.size(); ++i) units_.add(documents[i], buckets[i], prefix);
+}
+
+size_t DocumentCounter::memory_bytes() const { return training_.memory_bytes() + units_.memory_bytes(); }
+
+WordTable DocumentCounter::take_training() { return std::exchange(training_, {}); }
+
+WordTable DocumentCounter::take_evaluation(bool plain) { return units_.take(plain); }
+
+size_t DocumentCounter::write_training(const std::string& path) {
+  const WordTable table = take_training();
+  if (table.size() == 0) return 0;
+  RunWriter writer(path);
+  table.visit_each(table.sorted(), [&](uint32_t index) {
+    const Word word = table.at(index);
+    writer.add(word.opens_line ? "" : kSpaceMarkUtf8, word.bytes, word.count);
+  });
+  writer.finish();
+  return writer.rows();
+}
+
+size_t DocumentCounter::write_evaluation(bool plain, const std::string& path) {
+  const WordTable table = take_evaluation(plain);
+  if (table.size() == 0) return 0;
+  RunWriter writer(path);
+  table.visit_each(sorted_units(table), [&](uint32_t index) {
+    const Unit unit = unit_at(table, index);
+    const char head[] = {static_cast<char>(unit.bucket), static_cast<char>(unit.opens_document)};
+    writer.add({head, sizeof head}, unit.bytes, unit.count);
+  });
+  writer.finish();
+  return writer.rows();
+}
+
+Unit DocumentCounter::unit_of_key(std::string_view key, uint64_t count) {
+  if (key.size() < 2) throw DamagedRun("a key without a bucket");
+  return {static_cast<uint8_t>(key[0]), key[1] != 0, key.substr(2), count};
+}
+
+std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
+  const auto group_of = [](const Unit& unit) { return unit.bucket * 2u + unit.opens_document; };
+  std::array<size_t, 513> starts{};
+  for (size_t i = 0; i < table.size(); ++i) ++starts[group_of(unit_at(table, i)) + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<TextIndex> keyed(table.size());
+  auto ends = starts;
+  for (uint32_t i = 0; i < table.size(); ++i) {
+    const Unit unit = unit_at(table, i);
+    keyed[ends[group_of(unit)]++] = {i, unit.bytes};
+  }
+  for (size_t group = 0; group + 1 < starts.size(); ++group) {
+    const std::span alike(keyed.begin() + static_cast<ptrdiff_t>(starts[group]), starts[group + 1] - starts[group]);
+    sort_by_text(alike, [&](uint32_t i) { return unit_at(table, i).bytes; });
+  }
+  std::vector<uint32_t> order(keyed.size());
+  std::transform(keyed.begin(), keyed.end(), order.begin(), [](const TextIndex& unit) { return unit.index; });
+  return order;
+}
+
+}  // namespace piecework

@@ -1,0 +1,142 @@
+// A table word -> count: open addressing over 32-byte entries that hold short words inline.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "system/huge_array.hpp"
+#include "text/short_key.hpp"
+
+namespace piecework {
+
+struct CountOverflow : std::overflow_error {
+  using std::overflow_error::overflow_error;
+};
+
+inline uint64_t add_counts(uint64_t a, uint64_t b) {
+  uint64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) throw CountOverflow("a count does not fit in 64 bits");
+  return sum;
+}
+
+inline uint64_t multiply_counts(uint64_t a, uint64_t b) {
+  uint64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) throw CountOverflow("a count does not fit in 64 bits");
+  return product;
+}
+
+// A word is its bytes and whether it opens a line; the flag keeps apart the words that only a dummy prefix would mark.
+struct Word {
+  std::string_view bytes;
+  bool opens_line;
+  uint64_t count;
+};
+
+class WordTable {
+ public:
+  WordTable() = default;
+  WordTable(WordTable&&) noexcept = default;
+  WordTable& operator=(WordTable&&) noexcept = default;
+  WordTable(const WordTable&) = delete;
+  WordTable& operator=(const WordTable&) = delete;
+
+  // Adds now. `limit` is where readable memory ends (at or after the word's end).
+  void add(std::string_view word, bool opens_line, uint64_t count, const char* limit = nullptr) {
+    queue(word, opens_line, count, limit ? limit : word.data() + word.size());
+    flush();
+  }
+
+  // Adds at the next flush() or when the queue is full. Looking up 32 words at a time hides the latency of memory:
+  // measured on 100 MB of text, 1.9 times as fast as one at a time.
+  void queue(std::string_view word, bool opens_line, uint64_t count, const char* limit) {
+    if (word.size() > ShortKey::kMaxLength) [[unlikely]] {
+      add_long(word, opens_line, count);
+      return;
+    }
+    put(limit - word.data() >= 24 ? ShortKey::from_readable(word.data(), word.size(), opens_line)
+                                  : ShortKey::from_exact(word.data(), word.size(), opens_line),
+        count);
+    if (queued_ == kQueue) flush();
+  }
+  void flush();
+
+  // The index of each word, which is counted once; those that are new are added. `opens_line` is a byte a word.
+  void find_indices(const std::vector<std::string_view>& words, const uint8_t* opens_line, uint32_t* indices);
+
+  size_t size() const { return size_; }
+  uint64_t total() const;
+  size_t memory_bytes() const;
+  Word at(size_t index) const {
+    const Entry& e = entry(index);
+    const bool flag = e.key.flag();
+    if (e.key.length() != ShortKey::kLongLength) return {{e.key.data(), e.key.length()}, flag, e.count};
+    return {long_bytes(e.key), flag, e.count};
+  }
+
+  // Calls `visit` with each index in turn. Entries in an order other than their own lie anywhere in memory, so they are
+  // asked for ahead of time.
+  template <class Visit>
+  void visit_each(const std::vector<uint32_t>& order, Visit&& visit) const {
+    constexpr size_t kAhead = 16;
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (i + kAhead < order.size()) __builtin_prefetch(&entry(order[i + kAhead]));
+      visit(order[i]);
+    }
+  }
+
+  void merge(const WordTable& other);
+  void scale(uint64_t factor);
+  // Indices in canonical order: by the bytes of the word with its ▁, if it has one.
+  std::vector<uint32_t> sorted() const;
+
+ private:
+  struct Entry {
+    uint64_t count;
+    ShortKey key;
+  };
+  struct Queued {
+    ShortKey key;
+    uint64_t hash;
+    uint64_t count;
+  };
+  static constexpr size_t kQueue = 32;
+  static constexpr size_t kBlock = 1 << 14;       // entries in a block; blocks never move
+  static constexpr size_t kArenaBlock = 1 << 16;  // bytes of long words in a block
+
+  Entry& entry(size_t index) const { return blocks_[index / kBlock][index % kBlock]; }
+  static std::string_view long_bytes(const ShortKey& key) {
+    return {reinterpret_cast<const char*>(key.words[0]), key.words[2] & ((uint64_t{1} << 56) - 1)};
+  }
+  // Where a hash belongs: by its upper half, which the slots have too, so that a table grows without its entries.
+  uint64_t place(uint64_t hash) const { return hash >> 32 & mask_; }
+  void put(const ShortKey& key, uint64_t count) {
+    Queued& q = queue_[queued_++];
+    q = {key, key.hash(), count};
+    if (!slots_.empty()) __builtin_prefetch(&slots_[place(q.hash)]);
+  }
+  // Empties the queue; `found` gets the place in the queue, the index, and whether it is new.
+  template <class Found>
+  void flush_each(Found&& found);
+  size_t add_long(std::string_view word, bool opens_line, uint64_t count);
+  void insert(const ShortKey& key, uint64_t hash, uint64_t count);
+  void grow();
+  const char* keep(std::string_view word);
+
+  // A slot is the upper half of the hash and the entry's index + 1; 0 is empty.
+  HugeArray<uint64_t> slots_;
+  uint64_t mask_ = 0;
+  size_t size_ = 0;
+  std::vector<std::unique_ptr<Entry[]>> blocks_;
+  std::vector<std::unique_ptr<char[]>> arena_;
+  size_t arena_left_ = 0;
+  char* arena_next_ = nullptr;
+  size_t arena_bytes_ = 0;
+  size_t queued_ = 0;
+  Queued queue_[kQueue];
+};
+
+}  // namespace piecework

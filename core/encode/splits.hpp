@@ -1,0 +1,77 @@
+// Every way to cut a text of a list into two that are in the list as well.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/sort_by_text.hpp"
+#include "text/text_table.hpp"
+#include "text/utf8.hpp"
+
+namespace piecework {
+
+// A cut: indices of the text and of its two parts. A part that is one character need not be in the list: kNowhere.
+struct Split {
+  uint32_t text, left, right;
+  uint32_t left_bytes;
+};
+
+// Calls `use` with each split. Empty texts are not in the list; of equal ones the first is meant.
+//
+// In the order of their bytes, texts stand behind those that they start with: these are on a stack, and only what is
+// left of a text behind one of them is looked up, many at a time, so that their places in the table are on their way
+// from memory together.
+template <class Use>
+void for_each_split(const std::vector<std::string>& texts, Use&& use) {
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < texts.size(); ++i) {
+    if (!texts[i].empty()) order.push_back(i);
+  }
+  sort_by_text(order, [&](uint32_t i) { return std::string_view(texts[i]); });
+  const TextTable table(texts, [&](uint32_t i) { return !texts[i].empty(); });
+  struct Cut {
+    Split split;
+    uint64_t right_hash;
+  };
+  std::vector<Cut> cuts;
+  const auto add_cut = [&](const Split& split) {
+    cuts.push_back({split, hash_bytes(std::string_view(texts[split.text]).substr(split.left_bytes))});
+    table.fetch(cuts.back().right_hash);
+  };
+  const auto flush = [&] {
+    for (auto& [split, hash] : cuts) {
+      const std::string_view right = std::string_view(texts[split.text]).substr(split.left_bytes);
+      split.right = table.find(right, hash);
+      const bool found = split.right != TextTable::kNowhere;
+      if (found || decode_utf8(right.data(), right.data() + right.size()).length == right.size()) use(split);
+    }
+    cuts.clear();
+  };
+  struct Start {
+    uint32_t text, bytes;
+  };
+  std::vector<Start> starts;  // of the text at hand, each the start of the next
+  for (const uint32_t index : order) {
+    const std::string_view text = texts[index];
+    while (!starts.empty() && !text.starts_with(texts[starts.back().text])) starts.pop_back();
+    const uint32_t first = decode_utf8(text.data(), text.data() + text.size()).length;
+    if (first < text.size() && (starts.empty() || starts.front().bytes > first)) {
+      add_cut({index, TextTable::kNowhere, TextTable::kNowhere, first});
+    }
+    for (const Start& start : starts) {
+      if (start.bytes < text.size()) add_cut({index, start.text, TextTable::kNowhere, start.bytes});
+    }
+    if (starts.empty() || starts.back().bytes < text.size()) {
+      starts.push_back({index, static_cast<uint32_t>(text.size())});
+    } else {
+      starts.back().text = std::min(starts.back().text, index);  // the same once more
+    }
+    if (cuts.size() > 64) flush();
+  }
+  flush();
+}
+
+}  // namespace piecework

@@ -1,0 +1,82 @@
+// Figures of a tokenizer from counted units: each distinct unit is encoded once, for all groups and all vocabulary
+// sizes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "encode/encoder.hpp"
+#include "evaluate/frequency_table.hpp"
+#include "evaluate/unit_set.hpp"
+
+namespace piecework {
+
+// What is counted of each group and bucket, in this order.
+struct TokenTotals {
+  uint64_t tokens = 0;
+  uint64_t starts = 0;       // tokens that start with ▁
+  uint64_t continued = 0;    // of those, followed by a token that does not
+  uint64_t split_words = 0;  // whitespace words of two or more tokens
+  uint64_t unknown = 0;
+  uint64_t bytes = 0;  // tokens that are byte pieces
+};
+
+// The figures that depend on the vocabulary size.
+struct SizeTotals {
+  int64_t tokens = 0, starts = 0, continued = 0, split_words = 0;
+  SizeTotals& operator+=(const SizeTotals& other) {
+    tokens += other.tokens;
+    starts += other.starts;
+    continued += other.continued;
+    split_words += other.split_words;
+    return *this;
+  }
+};
+
+// So many units of a group with several spaces and text have a token that starts with the last space from `from` merges
+// on, and not before: then it is part of the run.
+struct Detached {
+  uint64_t group, spaces, from, count;
+};
+
+// How many distinct words a set of groups has, by the block of those that are in one block alone; the last number is of
+// those that are in several. Words here have one space before them, and nothing after them but the next unit.
+using WordTypes = std::vector<uint64_t>;
+
+struct Evaluation {
+  std::vector<TokenTotals> totals;  // [group][bucket]
+  FrequencyTable frequencies;       // of the first groups, as many as asked for
+  std::vector<SizeTotals> sizes;    // [group][bucket][size]
+  std::vector<SizeTotals> curve;    // [table][group][number of merges, from 0 to all]
+  // [table][group, and then all of them][blocks + 1]; and of those that are one token, with all merges and at each
+  // size.
+  WordTypes types, single_types;
+  std::vector<Detached> detached;  // of the groups that have frequencies
+};
+
+struct EvaluationRequest {
+  // The piece of each merge in order, for models whose smaller sizes are wanted: then `curve` is filled, and `sizes`
+  // for these numbers of merges. Whitespace runs are in every size. Empty: only the model as it is.
+  std::vector<uint32_t> merges;
+  std::vector<uint32_t> sizes;
+  // Groups may be those of several tables, and of blocks of documents: first all of the first table, in each of its
+  // groups a block after the other. This is how many blocks the groups of each table have.
+  std::vector<uint32_t> blocks = {1};
+  uint32_t frequency_groups = 0;  // for the first so many, how often each piece is used
+  unsigned threads = 1;
+};
+
+// Throws ModelError where units cannot be encoded one by one with this model: it normalises text, or has pieces that
+// reach across a space.
+Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request);
+
+// How often each piece is used with only the first `kept` of the merges, from the frequencies with all of them:
+// [group][piece], as `evaluate_units` gives them with `detached`. Of the pieces, those in `ids`, in that order, are
+// written to `out`. False if a number does not fit there.
+template <class Given, class Number>
+bool smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
+                         const std::vector<uint32_t>& ids, std::span<const Given> frequencies,
+                         std::span<const Detached> detached, Number* out);
+
+}  // namespace piecework

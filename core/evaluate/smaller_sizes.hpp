@@ -1,0 +1,51 @@
+// What becomes of tokens in smaller vocabularies.
+//
+// Let r₁, r₂, … be the numbers of the merges that encoding performs, in order. With only the first k merges, encoding
+// performs exactly those before the first rᵢ ≥ k: at that moment no lower pair is at hand, or it would have been taken.
+// So a symbol stands from as many merges on as the highest number in its tree says, and below that its two halves
+// stand. Whitespace runs merge after all others, in every size.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "encode/encoder.hpp"
+#include "encode/merge_trees.hpp"
+
+namespace piecework {
+
+class SmallerSizes {
+ public:
+  // `merges`: the piece of each merge in order; `sizes`: numbers of merges that are asked for.
+  SmallerSizes(const Encoder& encoder, const std::vector<uint32_t>& merges, const std::vector<uint32_t>& sizes);
+
+  // How many are asked for.
+  size_t sizes() const { return sizes_; }
+  // The least number of merges with which a symbol stands.
+  uint32_t from(SymbolId symbol) const { return from_[symbol]; }
+  // How many tokens it is at each of the sizes that are asked for.
+  const uint32_t* tokens(SymbolId symbol) const { return &tokens_[symbol * sizes_]; }
+  // The least number of merges with which one token holds what lies from `begin` to `end` in a symbol.
+  uint32_t from(SymbolId symbol, uint32_t begin, uint32_t end) const;
+
+  // Given how often each piece is a token with all merges: how often with the first `kept`. `split(from, count)` is
+  // called for tokens that become two, which they are with fewer than `from` merges.
+  template <class Count, class Split>
+  void take_apart(Count* frequencies, uint32_t kept, Split&& split) const {
+    for (auto symbol = trees_.by_length().rbegin(); symbol != trees_.by_length().rend(); ++symbol) {
+      const Count count = frequencies[*symbol];
+      if (!count || from_[*symbol] <= kept) continue;
+      frequencies[*symbol] = 0;
+      frequencies[trees_[*symbol].left] += count;
+      frequencies[trees_[*symbol].right] += count;
+      split(from_[*symbol], count);
+    }
+  }
+
+ private:
+  const MergeTrees& trees_;
+  const size_t sizes_;
+  std::vector<uint32_t> from_, tokens_;
+};
+
+}  // namespace piecework

@@ -1,0 +1,156 @@
+#include "evaluate/unit_set.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "system/memory.hpp"
+#include "text/sort_by_text.hpp"
+#include "text/utf8.hpp"
+#include "text/whitespace_words.hpp"
+
+namespace piecework {
+namespace {
+
+// Cuts a unit before and after newlines. What is left of its start keeps one newline if a newline came after it and it
+// has spaces or opens a document: the token before a newline counts as continued.
+template <class Put>
+void cut_at_newlines(std::string_view text, bool opens, Put&& put) {
+  size_t at = 0;
+  if (opens || text.starts_with(' ')) {
+    at = std::min(text.find('\n'), text.size());
+    put(text.substr(0, at + (at < text.size())), opens);
+  }
+  while (at < text.size()) {
+    const size_t end = text[at] == '\n' ? text.find_first_not_of('\n', at) : text.find('\n', at);
+    put(text.substr(at, end - at), false);
+    at = std::min(end, text.size());
+  }
+}
+
+}  // namespace
+
+void UnitSet::add(uint32_t group, const Columns& columns) {
+  if (group >= groups_) throw std::out_of_range("no such group");
+  if (!units_.empty()) throw std::logic_error("units are added before they are arranged");
+  std::vector<std::string_view> texts;
+  std::vector<uint8_t> opens;
+  std::vector<Added> rows;
+  texts.reserve(columns.units.size());
+  opens.reserve(columns.units.size());
+  rows.reserve(columns.units.size());
+  for (size_t i = 0; i < columns.units.size(); ++i) {
+    if (columns.buckets[i] >= kBuckets) throw std::out_of_range("no such bucket");
+    const auto put = [&](std::string_view text, bool opening) {
+      texts.push_back(text);
+      opens.push_back(opening);
+      rows.push_back({0, {0, static_cast<uint16_t>(group), columns.buckets[i], false}});
+      set_count(rows.back().row, columns.counts[i]);
+    };
+    if (cut_lines_) {
+      cut_at_newlines(columns.units[i], columns.opens[i], put);
+    } else {
+      put(columns.units[i], columns.opens[i]);
+    }
+  }
+  std::vector<uint32_t> indices(texts.size());
+  table_.find_indices(texts, opens.data(), indices.data());
+  for (size_t i = 0; i < indices.size(); ++i) rows[i].index = indices[i];
+  // Not one long array: growing it took more time than all that is done here.
+  added_.push_back(std::move(rows));
+}
+
+void UnitSet::arrange() {
+  std::call_once(arranged_, [this] {
+    sort_rows(number_units());
+    return_freed_memory();
+  });
+}
+
+void UnitSet::set_count(Row& row, uint64_t count) {
+  row.large = count > UINT32_MAX;
+  row.count = static_cast<uint32_t>(row.large ? large_counts_.size() : count);
+  if (row.large) large_counts_.push_back(count);
+}
+
+// Each tokenizer goes through all units, so they lie side by side in memory in the order of their bytes. Gives back the
+// number of each entry of the table.
+std::vector<uint32_t> UnitSet::number_units() {
+  std::vector<uint32_t> order(table_.size());
+  std::iota(order.begin(), order.end(), 0);
+  sort_by_text(order, [&](uint32_t i) { return table_.at(i).bytes; });
+  size_t bytes = 0;
+  for (size_t i = 0; i < table_.size(); ++i) bytes += table_.at(i).bytes.size();
+  text_.reserve(bytes);
+  units_.reserve(order.size());
+  ends_.reserve(order.size());
+  std::vector<uint32_t> numbers(order.size());
+  size_t rows = 0;
+  std::vector<Range> words;
+  table_.visit_each(order, [&](uint32_t index) {
+    const Word word = table_.at(index);
+    std::string_view text(text_.data() + text_.size(), word.bytes.size());
+    text_ += word.bytes;
+    const bool followed = cut_lines_ && text.ends_with('\n') && (word.opens_line || text.front() == ' ');
+    if (followed) text.remove_suffix(1);
+    numbers[index] = static_cast<uint32_t>(units_.size());
+    ends_.push_back(rows);
+    rows += word.count;
+    find_words(text, words);
+    const size_t spaces = std::min(text.find_first_not_of(' '), text.size());
+    const bool one_word = words.size() == 1 && words[0].begin == spaces && words[0].end == text.size();
+    units_.push_back({text, word.opens_line, followed, one_word, static_cast<uint32_t>(words.size())});
+  });
+  table_ = {};
+  return_freed_memory();
+  rows_.resize(rows);
+  return numbers;
+}
+
+// `ends_` has where the rows of each unit begin, and moves to their ends as they come.
+void UnitSet::sort_rows(const std::vector<uint32_t>& numbers) {
+  for (std::vector<Added>& added : added_) {
+    for (const Added& each : added) rows_[ends_[numbers[each.index]]++] = each.row;
+    added = {};
+  }
+  added_.clear();
+  const auto key = [](const Row& row) { return row.group * kBuckets + row.bucket; };
+  // Rows of the same unit, group and bucket become one.
+  size_t first = 0, kept = 0;
+  for (size_t& end : ends_) {
+    const auto of_unit = std::span(rows_).subspan(first, end - first);
+    first = end;
+    if (of_unit.size() > 1) std::ranges::sort(of_unit, {}, key);
+    rows_[kept++] = of_unit[0];
+    for (const Row& row : of_unit.subspan(1)) {
+      if (key(row) == key(rows_[kept - 1])) {
+        set_count(rows_[kept - 1], add_counts(count(rows_[kept - 1]), count(row)));
+      } else {
+        rows_[kept++] = row;
+      }
+    }
+    end = kept;
+  }
+  rows_.resize(kept);
+}
+
+std::vector<UnitSet::TextTotals> UnitSet::text_totals() {
+  arrange();
+  std::vector<TextTotals> totals(static_cast<size_t>(groups_) * kBuckets);
+  for (size_t number = 0; number < units_.size(); ++number) {
+    const Unit& of = units_[number];
+    uint64_t characters = 0;
+    for (const char c : of.text) characters += !is_continuation(static_cast<unsigned char>(c));
+    for (const Row& row : rows(number)) {
+      TextTotals& sum = totals[static_cast<size_t>(row.group) * kBuckets + row.bucket];
+      sum.words += of.words * count(row);
+      sum.characters += characters * count(row);
+      sum.bytes += of.text.size() * count(row);
+    }
+  }
+  return totals;
+}
+
+}  // namespace piecework

@@ -1,0 +1,90 @@
+// The text to evaluate on: distinct units, and where each occurs how often.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "count/word_table.hpp"
+
+namespace piecework {
+
+// Distinct units in the order of their bytes, and how often each occurs in which group (a language, say) and bucket.
+class UnitSet {
+ public:
+  static constexpr uint32_t kBuckets = 32;
+
+  // `cut_lines`: units are cut before and after newlines, so that fewer are distinct. It takes an encoder for which
+  // newlines stand alone.
+  UnitSet(uint32_t groups, bool cut_lines) : groups_(groups), cut_lines_(cut_lines) {}
+
+  // Rows of one group. `opens`: the unit opens a document, so that it may get a dummy prefix.
+  struct Columns {
+    const std::vector<std::string_view>& units;
+    const uint8_t *buckets, *opens;
+    const uint64_t* counts;
+  };
+  void add(uint32_t group, const Columns& columns);
+
+  struct Unit {
+    std::string_view text;
+    bool opens;
+    bool followed;  // by a newline that was cut off, where the text has spaces or opens a document
+    bool one_word;  // after its spaces, if any
+    uint32_t words;
+  };
+  // Millions of them are gone through for each tokenizer, so they are small: few counts need more than 32 bits, and
+  // those stand in a list of their own.
+  struct Row {
+    uint32_t count;  // or its place in the list
+    uint16_t group;
+    uint8_t bucket;
+    bool large;
+  };
+  struct TextTotals {  // of a group and bucket
+    uint64_t words = 0, characters = 0, bytes = 0;
+  };
+
+  uint32_t groups() const { return groups_; }
+  bool cuts_lines() const { return cut_lines_; }
+  // From here on all are added; several threads may ask.
+  void arrange();
+  const Unit& unit(size_t number) const { return units_[number]; }
+  // In the order of groups and buckets.
+  std::span<const Row> rows(size_t unit) const {
+    const size_t begin = unit ? ends_[unit - 1] : 0;
+    return {rows_.data() + begin, ends_[unit] - begin};
+  }
+  uint64_t count(const Row& row) const { return row.large ? large_counts_[row.count] : row.count; }
+  size_t size() {
+    arrange();
+    return units_.size();
+  }
+  std::vector<TextTotals> text_totals();
+
+ private:
+  struct Added {
+    uint32_t index;  // in the table
+    Row row;
+  };
+  std::vector<uint32_t> number_units();
+  void sort_rows(const std::vector<uint32_t>& numbers);
+  void set_count(Row& row, uint64_t count);
+
+  uint32_t groups_;
+  bool cut_lines_;
+  // Until units are arranged. The flag of the table is `opens`, it counts rows, and its indices are their units.
+  WordTable table_;
+  std::vector<std::vector<Added>> added_;
+  std::vector<Row> rows_;     // unit after unit
+  std::vector<size_t> ends_;  // of the rows of each unit
+  std::vector<uint64_t> large_counts_;
+  std::once_flag arranged_;
+  std::string text_;  // of all units, one after the other
+  std::vector<Unit> units_;
+};
+
+}  // namespace piecework

@@ -1,0 +1,24 @@
+#include "model/model.hpp"
+
+#include "text/utf8.hpp"
+
+namespace piecework {
+
+std::string normalized_piece(const Model& model, size_t id) {
+  if (model.types[id] == PieceType::unknown || model.types[id] == PieceType::byte) return {};
+  std::string text = model.pieces[id];
+  if (!model.escape_whitespaces) return text;
+  if (text.find(' ') != text.npos) return {};
+  for (size_t at = 0; (at = text.find(kSpaceMarkUtf8, at)) != text.npos;)
+    text.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
+  return text;
+}
+
+int byte_of(std::string_view piece) {
+  if (piece.size() != 6 || !piece.starts_with("<0x") || piece[5] != '>') return -1;
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const size_t high = kDigits.find(piece[3]), low = kDigits.find(piece[4]);
+  return high == kDigits.npos || low == kDigits.npos ? -1 : static_cast<int>(high << 4 | low);
+}
+
+}  // namespace piecework

@@ -1,0 +1,358 @@
+#include "model/vocabulary.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include "text/bytes.hpp"
+#include "text/utf8.hpp"
+
+namespace piecework {
+
+namespace {
+
+// Tags of protobuf, a field's number and how it is written: of the pieces in a model, and of the fields of a piece.
+constexpr uint64_t kPieces = 1 << 3 | 2;
+constexpr uint64_t kText = 1 << 3 | 2, kScore = 2 << 3 | 5, kType = 3 << 3 | 0;
+
+class MessageReader {
+ public:
+  explicit MessageReader(std::string_view bytes) : rest_(bytes) {}
+
+  bool at_end() const { return rest_.empty(); }
+
+  uint64_t number() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const auto byte = static_cast<unsigned char>(take(1)[0]);
+      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) return value;
+    }
+    throw damaged();
+  }
+
+  std::string_view take(uint64_t size) {
+    if (size > rest_.size()) throw damaged();
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+
+  // The value after a tag that nobody here asks for.
+  void skip(uint64_t tag) {
+    for (size_t open_groups = 0;; tag = number()) {
+      switch (tag & 7) {
+        case 0:
+          number();
+          break;
+        case 1:
+          take(8);
+          break;
+        case 2:
+          take(number());
+          break;
+        case 3:
+          ++open_groups;
+          break;
+        case 4:
+          if (open_groups-- == 0) throw damaged();
+          break;
+        case 5:
+          take(4);
+          break;
+        default:
+          throw damaged();
+      }
+      if (open_groups == 0) return;
+    }
+  }
+
+ private:
+  static ModelError damaged() { return ModelError("not a SentencePiece model, or one that was cut short"); }
+
+  std::string_view rest_;
+};
+
+void add_piece(MessageReader message, Vocabulary& vocabulary) {
+  std::string_view text;
+  float score = 0;
+  auto type = PieceType::normal;
+  while (!message.at_end()) {
+    const uint64_t tag = message.number();
+    if (tag == kText) {
+      text = message.take(message.number());
+    } else if (tag == kScore) {
+      std::memcpy(&score, message.take(sizeof score).data(), sizeof score);
+    } else if (tag == kType) {
+      // A kind that is not known counts as none: protobuf has it so.
+      const auto number = static_cast<uint32_t>(message.number());
+      if (number >= 1 && number <= 6) type = static_cast<PieceType>(number);
+    } else {
+      message.skip(tag);
+    }
+  }
+  if (find_invalid_utf8(text) != text.size()) throw ModelError("a text in the model is not valid UTF-8");
+  vocabulary.texts.emplace_back(text);
+  vocabulary.scores.push_back(score);
+  vocabulary.types.push_back(type);
+}
+
+bool is_run(std::string_view text) {
+  while (text.starts_with(kSpaceMarkUtf8)) text.remove_prefix(kSpaceMarkUtf8.size());
+  return text.empty();
+}
+
+// The score, or the lowest where a damaged model has none that could be compared.
+float ordered(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
+
+// By id: how many different scores are higher.
+std::vector<uint32_t> score_ranks(const std::vector<float>& scores) {
+  std::vector<uint32_t> order(scores.size()), ranks(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto higher = [&](uint32_t a, uint32_t b) { return ordered(scores[a]) > ordered(scores[b]); };
+  // Training leaves pieces in this order.
+  if (!std::is_sorted(order.begin(), order.end(), higher)) std::sort(order.begin(), order.end(), higher);
+  for (size_t i = 1; i < order.size(); ++i) {
+    ranks[order[i]] = ranks[order[i - 1]] + higher(order[i - 1], order[i]);
+  }
+  return ranks;
+}
+
+// Two pieces whose texts together are a third.
+struct Merge {
+  uint32_t left, right, piece;
+};
+
+// All of normal pieces, in the order of a list of merges.
+std::vector<Merge> ranked_merges(const Encoder& encoder) {
+  const Model& model = encoder.model();
+  const auto is_normal = [&](SymbolId id) { return id < model.size() && model.types[id] == PieceType::normal; };
+  std::vector<Merge> merges;
+  encoder.for_each_merge([&](SymbolId left, SymbolId right, SymbolId piece) {
+    if (is_normal(left) && is_normal(right) && is_normal(piece)) merges.push_back({left, right, piece});
+  });
+  // Scores are few pieces each: merges are dealt out by score, and only those of one score compared.
+  const std::vector<uint32_t> ranks = score_ranks(model.scores);
+  std::vector<uint32_t> ends(model.size() + 1, 0);
+  for (const Merge& merge : merges) ++ends[ranks[merge.piece] + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<Merge> ranked(merges.size());
+  for (const Merge& merge : merges) ranked[ends[ranks[merge.piece]]++] = merge;
+  const auto left_characters = [&](const Merge& merge) {
+    const std::string& text = model.pieces[merge.left];
+    return std::count_if(text.begin(), text.end(),
+                         [](char c) { return !is_continuation(static_cast<unsigned char>(c)); });
+  };
+  for (auto first = ranked.begin(); first != ranked.end();) {
+    const auto last = ranked.begin() + ends[ranks[first->piece]];
+    std::sort(first, last, [&](const Merge& a, const Merge& b) {
+      // Starts of one text, the usual case, need not be counted.
+      if (a.piece == b.piece) return model.pieces[a.left].size() > model.pieces[b.left].size();
+      const auto x = left_characters(a), y = left_characters(b);
+      return x != y ? x > y : a.piece < b.piece;
+    });
+    first = last;
+  }
+  return ranked;
+}
+
+void put_json(std::string& out, std::string_view text) {
+  constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+  out += '"';
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') {
+      out += c;
+    } else if (const size_t at = kEscaped.find(c); at != kEscaped.npos) {
+      out.append(1, '\\').append(1, kLetters[at]);
+    } else {
+      out.append("\\u00").append(1, c < 0x10 ? '0' : '1').append(1, "0123456789abcdef"[c & 15]);
+    }
+  }
+  out += '"';
+}
+
+}  // namespace
+
+Vocabulary read_pieces(std::string_view file) {
+  Vocabulary vocabulary;
+  for (MessageReader message(file); !message.at_end();) {
+    const uint64_t tag = message.number();
+    if (tag == kPieces) {
+      add_piece(MessageReader(message.take(message.number())), vocabulary);
+    } else {
+      message.skip(tag);
+    }
+  }
+  return vocabulary;
+}
+
+std::string write_pieces(const Vocabulary& vocabulary) {
+  std::string out, piece;
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    piece.clear();
+    append_number(piece, kText);
+    append_number(piece, vocabulary.texts[id].size());
+    piece += vocabulary.texts[id];
+    append_number(piece, kScore);
+    piece.append(reinterpret_cast<const char*>(&vocabulary.scores[id]), sizeof(float));
+    if (vocabulary.types[id] != PieceType::normal) {
+      append_number(piece, kType);
+      append_number(piece, static_cast<uint64_t>(vocabulary.types[id]));
+    }
+    append_number(out, kPieces);
+    append_number(out, piece.size());
+    out += piece;
+  }
+  return out;
+}
+
+std::string vocab_text(const Vocabulary& vocabulary) {
+  std::string out;
+  char score[16];  // six digits, a sign, a point, an exponent
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    const float value = std::isnan(vocabulary.scores[id]) ? std::abs(vocabulary.scores[id]) : vocabulary.scores[id];
+    // Training gives whole numbers, which are written faster as such; -0 is none.
+    const bool whole = value > -1e6F && value < 0 && value == std::trunc(value);
+    char* end = whole ? std::to_chars(score, std::end(score), static_cast<int32_t>(value)).ptr
+                      : std::to_chars(score, std::end(score), value, std::chars_format::general, 6).ptr;
+    out.append(vocabulary.texts[id]).append(1, '\t').append(score, end).append(1, '\n');
+  }
+  return out;
+}
+
+std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary) {
+  std::vector<uint32_t> merged;
+  for (uint32_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string& text = vocabulary.texts[id];
+    if (vocabulary.types[id] != PieceType::normal || text.empty()) continue;
+    const bool is_character = decode_utf8(text.data(), text.data() + text.size()).length == text.size();
+    if (!is_character && !is_run(text)) merged.push_back(id);
+  }
+  const auto score = [&](uint32_t id) { return ordered(vocabulary.scores[id]); };
+  std::stable_sort(merged.begin(), merged.end(), [&](uint32_t a, uint32_t b) { return score(a) > score(b); });
+  std::vector<uint32_t> tied;
+  for (size_t i = 0; i < merged.size(); ++i) {
+    const bool as_before = i > 0 && score(merged[i]) == score(merged[i - 1]);
+    const bool as_after = i + 1 < merged.size() && score(merged[i]) == score(merged[i + 1]);
+    if (as_before || as_after) tied.push_back(merged[i]);
+  }
+  return tied;
+}
+
+std::string ids_json(const Vocabulary& vocabulary) {
+  std::string out = "{";
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    if (id > 0) out += ',';
+    put_json(out, vocabulary.texts[id]);
+    out.append(1, ':').append(std::to_string(id));
+  }
+  return out + '}';
+}
+
+std::string merges_json(const Encoder& encoder) {
+  const Model& model = encoder.model();
+  std::vector<std::string> texts(model.size());
+  for (size_t id = 0; id < model.size(); ++id) put_json(texts[id], model.pieces[id]);
+  const std::vector<Merge> merges = ranked_merges(encoder);
+  size_t size = 2;
+  for (const auto& [left, right, piece] : merges) size += texts[left].size() + texts[right].size() + 4;
+  std::string out = "[";
+  out.reserve(size);
+  for (const auto& [left, right, piece] : merges) {
+    if (out.size() > 1) out += ',';
+    out.append(1, '[').append(texts[left]).append(1, ',').append(texts[right]).append(1, ']');
+  }
+  return out += ']';
+}
+
+namespace {
+
+// Whether nothing merges with what stands around a piece: a character that is in no piece, or before it the longest
+// of the user-defined symbols that start alike.
+bool keeps_apart(const Encoder& encoder, const Frame& frame) {
+  const Model& model = encoder.model();
+  const auto is_border = [&](const std::string& text) {
+    if (text.empty()) return false;
+    const Decoded c = decode_utf8(text.data(), text.data() + text.size());
+    return c.length == text.size() && encoder.is_border(c.code);
+  };
+  if (!frame.after.empty() && !is_border(frame.after)) return false;
+  if (is_border(frame.before)) return true;
+  bool is_symbol = false;
+  for (size_t id = 0; id < model.size(); ++id) {
+    if (model.types[id] != PieceType::user_defined || !model.pieces[id].starts_with(frame.before)) continue;
+    if (model.pieces[id].size() > frame.before.size()) return false;
+    is_symbol = !frame.ids_before.empty() && frame.ids_before.back() == id;
+  }
+  return is_symbol;
+}
+
+}  // namespace
+
+std::string whole_pieces(const Encoder& encoder, const Frame& frame) {
+  const Model& model = encoder.model();
+  std::string whole(model.size(), 0), texts;
+  std::vector<uint32_t> unsure;
+  std::vector<size_t> ends;
+  // A tree says whether merging a piece's characters, and nothing else, leads to the piece.
+  const bool apart = keeps_apart(encoder, frame);
+  for (uint32_t id = 0; id < model.size(); ++id) {
+    if (apart && encoder.only_merges(id)) {
+      whole[id] = encoder.trees()[id].time != MergeTrees::kNever;
+      continue;
+    }
+    unsure.push_back(id);
+    texts += frame.before;
+    size_t at = texts.size();
+    texts += model.pieces[id];
+    if (frame.plain_spaces) {
+      for (; (at = texts.find(kSpaceMarkUtf8, at)) != texts.npos;) texts.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
+    }
+    texts += frame.after;
+    ends.push_back(texts.size());
+  }
+  std::vector<std::string_view> views;
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    views.emplace_back(texts.data() + begin, end - begin);
+    begin = end;
+  }
+  std::vector<uint32_t> expected = frame.ids_before;
+  expected.push_back(0);
+  expected.insert(expected.end(), frame.ids_after.begin(), frame.ids_after.end());
+  auto id = unsure.begin();
+  for (const Encoder::Batch& batch : encoder.encode_batch(views, 1)) {
+    const uint32_t* ids = batch.ids.data();
+    for (const size_t end : batch.ends) {
+      const uint32_t* last = batch.ids.data() + end;
+      expected[frame.ids_before.size()] = *id;
+      whole[*id++] = std::equal(ids, last, expected.begin(), expected.end());
+      ids = last;
+    }
+  }
+  return whole;
+}
+
+std::vector<char32_t> lone_characters(const Vocabulary& vocabulary) {
+  std::vector<bool> alone(0x110000), known(0x110000);
+  std::vector<char32_t> found;
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string& text = vocabulary.texts[id];
+    if (vocabulary.types[id] != PieceType::normal) continue;
+    for (const char *p = text.data(), *last = p + text.size(); p < last;) {
+      const Decoded c = decode_utf8(p, last);
+      (c.length == text.size() ? known : alone)[c.code] = true;
+      p += c.length;
+    }
+  }
+  for (char32_t code = 0; code < alone.size(); ++code) {
+    if (alone[code] && !known[code]) found.push_back(code);
+  }
+  return found;
+}
+
+}  // namespace piecework

@@ -1,0 +1,68 @@
+// Sorts indices by strings that are costly to reach.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "text/bytes.hpp"
+
+namespace piecework {
+
+// The first eight bytes of a string, the first highest, so that numbers compare as the strings do.
+inline uint64_t leading_bytes(std::string_view text) {
+  uint64_t bytes;
+  if (text.size() < sizeof bytes) return __builtin_bswap64(load_up_to_7(text.data(), text.size()));
+  std::memcpy(&bytes, text.data(), sizeof bytes);
+  return __builtin_bswap64(bytes);
+}
+
+// An index with sixteen bytes of its string: most words are no longer.
+struct TextIndex {
+  uint64_t high, low;
+  uint32_t index;
+
+  TextIndex() = default;
+  TextIndex(uint32_t i, std::string_view text)
+      : high(leading_bytes(text)), low(text.size() > 8 ? leading_bytes(text.substr(8)) : 0), index(i) {}
+  bool operator<(const TextIndex& other) const { return high != other.high ? high < other.high : low < other.low; }
+};
+
+// `text(i)` is the string of an index; all are alike up to `depth`, and the bytes that follow stand in `indices`. Only
+// strings that are alike so far are reached for again.
+template <class Text>
+void sort_by_text(std::span<TextIndex> indices, const Text& text, size_t depth = 0) {
+  constexpr size_t kFew = 8;
+  std::sort(indices.begin(), indices.end());
+  const size_t next = depth + 2 * sizeof(uint64_t);
+  const auto less = [&](const TextIndex& a, const TextIndex& b) { return text(a.index) < text(b.index); };
+  for (size_t first = 0, last; first < indices.size(); first = last) {
+    for (last = first + 1; last < indices.size() && !(indices[first] < indices[last]);) ++last;
+    if (last - first == 1) continue;
+    const auto alike = indices.subspan(first, last - first);
+    if (alike.size() <= kFew) {
+      std::sort(alike.begin(), alike.end(), less);
+      continue;
+    }
+    // Strings that end here are alike but for zeros at their ends, and come before those that go on.
+    const auto longer =
+        std::partition(alike.begin(), alike.end(), [&](const TextIndex& i) { return text(i.index).size() <= next; });
+    std::sort(alike.begin(), longer, less);
+    for (auto i = longer; i != alike.end(); ++i) *i = {i->index, text(i->index).substr(next)};
+    sort_by_text(std::span(longer, alike.end()), text, next);
+  }
+}
+
+template <class Text>
+void sort_by_text(std::span<uint32_t> indices, const Text& text) {
+  std::vector<TextIndex> keyed;
+  keyed.reserve(indices.size());
+  for (const uint32_t i : indices) keyed.emplace_back(i, text(i));
+  sort_by_text(std::span(keyed), text);
+  for (size_t i = 0; i < keyed.size(); ++i) indices[i] = keyed[i].index;
+}
+
+}  // namespace piecework

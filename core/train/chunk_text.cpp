@@ -1,0 +1,80 @@
+#include "train/chunk_text.hpp"
+
+#include <stdexcept>
+
+#include "text/utf8.hpp"
+
+namespace piecework {
+namespace {
+
+// Indices of the chunks by falling count. Most counts are small, so they are sorted by counting.
+std::vector<uint32_t> by_falling_count(const WordTable& chunks) {
+  constexpr uint64_t kSmall = 1 << 12;
+  std::vector<uint32_t> starts(kSmall + 1, 0), large;
+  for (uint32_t i = 0; i < chunks.size(); ++i) {
+    const uint64_t count = chunks.at(i).count;
+    if (count < kSmall) {
+      ++starts[count];
+    } else {
+      large.push_back(i);
+    }
+  }
+  std::sort(large.begin(), large.end(),
+            [&](uint32_t a, uint32_t b) { return chunks.at(a).count > chunks.at(b).count; });
+  uint32_t next = static_cast<uint32_t>(large.size());
+  for (uint64_t count = kSmall; count-- > 0;) {
+    const uint32_t n = starts[count];
+    starts[count] = next;
+    next += n;
+  }
+  std::vector<uint32_t> order(std::move(large));
+  order.resize(chunks.size());
+  for (uint32_t i = 0; i < chunks.size(); ++i) {
+    const uint64_t count = chunks.at(i).count;
+    if (count < kSmall) order[starts[count]++] = i;
+  }
+  return order;
+}
+
+}  // namespace
+
+ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
+  const uint32_t mark = alphabet.index_of(kSpaceMark);
+  size_t positions = 1;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    const Word chunk = chunks.at(i);
+    positions += 1 + !chunk.opens_line;
+    for (const char c : chunk.bytes) positions += !is_continuation(static_cast<unsigned char>(c));
+  }
+  if (positions >= kNoPosition) throw std::length_error("the distinct words have more than 4 billion characters");
+  symbols_.reserve(positions);
+  symbols_.push_back(kSeparator);
+  uint64_t count = 0;
+  for (const uint32_t i : by_falling_count(chunks)) {
+    const Word chunk = chunks.at(i);
+    if (chunk.count != count) {
+      count = chunk.count;
+      steps_.push_back({static_cast<uint32_t>(symbols_.size()), count});
+    }
+    if (!chunk.opens_line) symbols_.push_back(mark);
+    for (const char *p = chunk.bytes.data(), *last = p + chunk.bytes.size(); p < last;) {
+      const Decoded c = decode_utf8(p, last);
+      symbols_.push_back(alphabet.index_of(c.code));
+      p += c.length;
+    }
+    symbols_.push_back(kSeparator);
+  }
+  block_counts_.assign(symbols_.size() / kBlock + 1, 0);
+  for (size_t step = 0; step < steps_.size(); ++step) {
+    const size_t end = step + 1 < steps_.size() ? steps_[step + 1].first : symbols_.size();
+    const size_t first_block = (steps_[step].first + kBlock - 1) / kBlock;
+    for (size_t block = first_block; (block + 1) * kBlock <= end; ++block) block_counts_[block] = steps_[step].count;
+  }
+  if (!steps_.empty() && !block_counts_.empty()) {
+    // The tail's last, partly filled block belongs to the last step where that step starts before it.
+    const size_t last_block = symbols_.size() / kBlock;
+    if (steps_.back().first <= last_block * kBlock) block_counts_[last_block] = steps_.back().count;
+  }
+}
+
+}  // namespace piecework

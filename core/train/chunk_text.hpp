@@ -1,0 +1,68 @@
+// All chunks as one array of symbols, rewritten in place as merges happen, with the count of the chunk at each
+// position.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "train/alphabet.hpp"
+
+namespace piecework {
+
+// A symbol of n characters takes n positions: its number stands at the first; where n > 1, the last holds kBack | n.
+// All other positions inside it have the top bit set, so no stale number is ever taken for a symbol.
+// One position after each chunk holds kSeparator.
+class ChunkText {
+ public:
+  static constexpr uint32_t kBack = 0x80000000;
+  static constexpr uint32_t kInside = kBack;
+  static constexpr uint32_t kSeparator = 0xFFFFFFFF;
+  static constexpr uint32_t kNoPosition = 0xFFFFFFFF;
+
+  ChunkText(const WordTable& chunks, const Alphabet& alphabet);
+
+  uint32_t size() const { return static_cast<uint32_t>(symbols_.size()); }
+  uint32_t operator[](uint32_t position) const { return symbols_[position]; }
+
+  void prefetch(uint32_t position) const { __builtin_prefetch(&symbols_[position]); }
+
+  // The start of the symbol that ends just before `position`, or kNoPosition at a chunk's start.
+  uint32_t before(uint32_t position) const {
+    const uint32_t value = symbols_[position - 1];  // position 0 holds a separator
+    if (value < kBack) return position - 1;
+    return value == kSeparator ? kNoPosition : position - (value & ~kBack);
+  }
+
+  void merge(uint32_t position, uint32_t left_length, uint32_t length, uint32_t symbol) {
+    symbols_[position] = symbol;
+    symbols_[position + left_length] = kInside;
+    symbols_[position + length - 1] = kBack | length;
+  }
+
+  // Chunks stand in falling order of count, so the count is a step function of the position: most blocks of 64
+  // positions have one count, and no count is stored per position.
+  uint64_t count_at(uint32_t position) const {
+    const uint64_t count = block_counts_[position / kBlock];
+    return count ? count : mixed_count_at(position);
+  }
+
+ private:
+  struct Step {
+    uint32_t first;  // position from which the count holds
+    uint64_t count;
+  };
+  static constexpr uint32_t kBlock = 64;
+
+  uint64_t mixed_count_at(uint32_t position) const {
+    return std::prev(std::upper_bound(steps_.begin(), steps_.end(), position,
+                                      [](uint32_t p, const Step& step) { return p < step.first; }))
+        ->count;
+  }
+
+  std::vector<uint32_t> symbols_;
+  std::vector<uint64_t> block_counts_;  // 0 where a block has several
+  std::vector<Step> steps_;
+};
+
+}  // namespace piecework

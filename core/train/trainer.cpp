@@ -1,0 +1,442 @@
+// The queue holds upper bounds. A pair's frequency only falls once its younger symbol exists, so a pair is counted when
+// it reaches the top and goes back where it has fallen; nothing is updated before that. Pairs that no text needs again
+// are never looked at, which is where the time of other trainers goes.
+#include "train/trainer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "text/hash.hpp"
+#include "text/unicode_scripts.hpp"
+#include "text/utf8.hpp"
+#include "train/chunk_text.hpp"
+
+namespace piecework {
+namespace {
+
+// A character or a merged piece.
+struct Symbol {
+  uint64_t text;  // offset of its UTF-8 in Trainer::texts_
+  uint32_t text_bytes;
+  uint32_t length;       // in characters
+  uint32_t changed = 0;  // the last merge that consumed an occurrence of it
+  ScriptSpan script;
+};
+
+// Two symbols that stood next to each other at some moment.
+struct Pair {
+  uint32_t left, right;
+  uint64_t first;      // of its positions in Trainer::positions_
+  uint32_t positions;  // how many; valid ones and, until it is counted again, some that are no more
+  uint32_t counted;    // the merge after which `frequency` was exact
+  uint64_t frequency;  // an upper bound from then on
+};
+
+// What decides between pairs: frequency, then fewer characters, then the smaller string.
+struct Candidate {
+  uint64_t frequency;
+  std::array<uint64_t, 2> prefix;  // the first sixteen bytes of the string, first byte highest
+  uint32_t length;
+  uint32_t pair;
+};
+
+class Trainer {
+ public:
+  Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions& options, uint64_t least_frequency,
+          Checkpoint checkpoint);
+  // Pairs below `least_frequency` are forgotten at once, so it must be known that they will not be needed.
+  std::vector<Merge> run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress);
+
+ private:
+  static constexpr uint32_t kAhead = 16;            // positions to fetch ahead of the one being read
+  static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
+  static constexpr uint64_t kLevels = 1 << 16;      // frequencies below this wait in a list of their own, unsorted
+
+  std::string_view text_of(uint32_t symbol) const {
+    return {&texts_[symbols_[symbol].text], symbols_[symbol].text_bytes};
+  }
+  std::string text_of(const Pair& pair) const { return std::string(text_of(pair.left)).append(text_of(pair.right)); }
+  uint32_t length_of(const Pair& pair) const { return symbols_[pair.left].length + symbols_[pair.right].length; }
+  uint32_t add_symbol(std::string_view text, uint32_t length, ScriptSpan script);
+  bool mergeable(uint32_t left, uint32_t right) const;
+  void find_first_pairs();
+  void count_again(Pair& pair);
+  bool is_exact(const Pair& pair) const {
+    return std::max(symbols_[pair.left].changed, symbols_[pair.right].changed) <= pair.counted;
+  }
+  void wait(uint32_t pair);
+  bool refill();
+  bool next(Candidate& best);
+  void apply(const Pair& pair, uint32_t symbol);
+  void compact();
+
+  bool before(const Candidate& a, const Candidate& b) const;
+  void push(uint32_t pair);
+
+  ChunkText text_;
+  const TrainingOptions& options_;
+  const uint64_t least_frequency_;
+  const Checkpoint checkpoint_;
+  std::vector<Symbol> symbols_;
+  std::string texts_;
+  std::vector<Pair> pairs_;
+  std::vector<uint32_t> positions_;  // of all pairs, one list after the other, each rising
+  uint64_t live_positions_ = 0;
+  uint32_t merges_ = 0;
+
+  std::vector<Candidate> heap_;
+  std::vector<std::vector<uint32_t>> waiting_;  // pairs by frequency, up to `level_`
+  int64_t level_ = kLevels - 1;
+  // Pairs of the frequency above `level_`, by length: from `length_` on; all others are in the heap. A merge makes only
+  // longer pairs, so those of one length are all known when their turn comes, and the heap stays small.
+  std::vector<std::vector<uint32_t>> lengths_;
+  size_t length_ = 0;
+
+  // For the merge being applied: the new pairs by their other symbol, and where they occur.
+  struct NewPair {
+    uint32_t other;
+    bool other_is_left;
+    uint32_t positions = 0;
+    uint64_t frequency = 0;
+    uint64_t first = 0;
+  };
+  struct Place {
+    uint32_t merge = 0;  // the entry is of this merge, or of no meaning
+    uint32_t index = 0;
+  };
+  struct Occurrence {
+    uint32_t index;
+    uint32_t position;
+  };
+  static constexpr uint32_t kNotMergeable = UINT32_MAX;
+  uint32_t new_pair(uint32_t other, bool other_is_left, uint32_t symbol);
+  std::vector<Place> left_places_, right_places_;
+  std::vector<NewPair> new_pairs_;
+  std::vector<Occurrence> occurrences_;
+};
+
+Trainer::Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions& options, uint64_t least_frequency,
+                 Checkpoint checkpoint)
+    : text_(std::move(text)),
+      options_(options),
+      least_frequency_(least_frequency),
+      checkpoint_(std::move(checkpoint)),
+      waiting_(kLevels) {
+  for (uint32_t index = 0; index < alphabet.characters().size(); ++index) {
+    std::string utf8;
+    append_utf8(utf8, alphabet.characters()[index].code);
+    add_symbol(utf8, 1, alphabet.script_span(index));
+  }
+  find_first_pairs();
+}
+
+uint32_t Trainer::add_symbol(std::string_view text, uint32_t length, ScriptSpan script) {
+  symbols_.push_back({texts_.size(), static_cast<uint32_t>(text.size()), length, 0, script});
+  texts_.append(text);
+  left_places_.emplace_back();
+  right_places_.emplace_back();
+  return static_cast<uint32_t>(symbols_.size() - 1);
+}
+
+bool Trainer::mergeable(uint32_t left, uint32_t right) const {
+  const Symbol &l = symbols_[left], &r = symbols_[right];
+  if (l.length + r.length > options_.max_piece_characters) return false;
+  return l.script.last == kAnyScript || r.script.first == kInherited || r.script.first == kAnyScript ||
+         l.script.last == r.script.first;
+}
+
+void Trainer::find_first_pairs() {
+  std::unordered_map<uint64_t, uint32_t> rare;
+  constexpr uint32_t kDense = 512;  // pairs of the commonest characters are looked up without hashing
+  std::vector<uint32_t> dense(kDense * kDense, UINT32_MAX);
+  auto index_of = [&](uint32_t left, uint32_t right) -> uint32_t& {
+    if (left < kDense && right < kDense) return dense[left * kDense + right];
+    return rare.try_emplace(static_cast<uint64_t>(left) << 32 | right, UINT32_MAX).first->second;
+  };
+  for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
+    if (p % kCheckpoint == 0) checkpoint_();
+    const uint32_t left = text_[p], right = text_[p + 1];
+    if (left >= ChunkText::kBack || right >= ChunkText::kBack) continue;
+    uint32_t& index = index_of(left, right);
+    if (index == UINT32_MAX) {
+      index = static_cast<uint32_t>(pairs_.size());
+      pairs_.push_back({left, right, 0, 0, 0, 0});
+    }
+    pairs_[index].frequency += text_.count_at(p);
+    ++pairs_[index].positions;
+  }
+  uint64_t total = 0;
+  for (Pair& pair : pairs_) {
+    if (pair.frequency < least_frequency_ || !mergeable(pair.left, pair.right)) pair.positions = 0;
+    pair.first = total;
+    total += pair.positions;
+  }
+  positions_.resize(total);
+  live_positions_ = total;
+  std::vector<uint64_t> next(pairs_.size());
+  for (size_t i = 0; i < pairs_.size(); ++i) next[i] = pairs_[i].first;
+  for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
+    if (p % kCheckpoint == 0) checkpoint_();
+    const uint32_t left = text_[p], right = text_[p + 1];
+    if (left >= ChunkText::kBack || right >= ChunkText::kBack) continue;
+    const uint32_t index = index_of(left, right);
+    if (pairs_[index].positions) positions_[next[index]++] = p;
+  }
+  for (uint32_t i = 0; i < pairs_.size(); ++i) {
+    if (pairs_[i].positions) wait(i);
+  }
+}
+
+// Keeps only the positions where the pair still stands, and adds up their counts. Overlapping occurrences all count.
+void Trainer::count_again(Pair& pair) {
+  const uint32_t offset = symbols_[pair.left].length;
+  uint32_t* const first = &positions_[pair.first];
+  uint32_t* kept = first;
+  uint64_t frequency = 0;
+  for (const uint32_t *p = first, *last = first + pair.positions; p < last; ++p) {
+    if (p + kAhead < last) text_.prefetch(p[kAhead]);
+    if (text_[*p] == pair.left && text_[*p + offset] == pair.right) {
+      frequency += text_.count_at(*p);
+      *kept++ = *p;
+    }
+  }
+  const auto n = static_cast<uint32_t>(kept - first);
+  live_positions_ -= pair.positions - n;
+  pair.positions = n;
+  pair.frequency = frequency;
+  pair.counted = merges_;
+}
+
+void Trainer::wait(uint32_t pair) {
+  const uint64_t frequency = pairs_[pair].frequency;
+  const size_t length = length_of(pairs_[pair]);
+  if (frequency < least_frequency_) {
+    live_positions_ -= pairs_[pair].positions;
+    pairs_[pair].positions = 0;
+  } else if (frequency <= static_cast<uint64_t>(level_) && level_ >= 0) {
+    waiting_[frequency].push_back(pair);
+  } else if (frequency == static_cast<uint64_t>(level_ + 1) && length >= length_) {
+    if (length >= lengths_.size()) lengths_.resize(length + 1);
+    lengths_[length].push_back(pair);
+  } else {
+    push(pair);
+  }
+}
+
+bool Trainer::before(const Candidate& a, const Candidate& b) const {
+  if (a.frequency != b.frequency) return a.frequency > b.frequency;
+  if (a.length != b.length) return a.length < b.length;
+  if (a.prefix != b.prefix) return a.prefix < b.prefix;
+  if (a.pair == b.pair) return false;
+  const Pair &x = pairs_[a.pair], &y = pairs_[b.pair];
+  const int order = text_of(x).compare(text_of(y));
+  return order ? order < 0 : std::pair(x.left, x.right) < std::pair(y.left, y.right);
+}
+
+void Trainer::push(uint32_t pair) {
+  const Pair& p = pairs_[pair];
+  unsigned char bytes[16] = {};
+  const std::string_view left = text_of(p.left), right = text_of(p.right);
+  const size_t of_left = left.copy(reinterpret_cast<char*>(bytes), sizeof bytes);
+  right.copy(reinterpret_cast<char*>(bytes) + of_left, sizeof bytes - of_left);
+  std::array<uint64_t, 2> prefix{};
+  for (size_t i = 0; i < sizeof bytes; ++i) prefix[i / 8] = prefix[i / 8] << 8 | bytes[i];
+  heap_.push_back({p.frequency, prefix, length_of(p), pair});
+  std::push_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return before(b, a); });
+}
+
+// Puts the pairs that are next in order by frequency and length into the empty heap; false where there are none.
+bool Trainer::refill() {
+  const auto take = [&](std::vector<uint32_t> pairs, int64_t frequency, auto&& keep) {
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      if (i % (kCheckpoint / 64) == 0) checkpoint_();
+      Pair& pair = pairs_[pairs[i]];
+      if (!is_exact(pair)) count_again(pair);
+      if (pair.frequency == static_cast<uint64_t>(frequency)) {
+        keep(pairs[i]);
+      } else {
+        wait(pairs[i]);
+      }
+    }
+  };
+  while (heap_.empty()) {
+    if (length_ < lengths_.size()) {
+      take(std::exchange(lengths_[length_++], {}), level_ + 1, [&](uint32_t pair) { push(pair); });
+    } else if (level_ >= 0) {
+      const int64_t frequency = level_--;
+      if (waiting_[static_cast<size_t>(frequency)].empty()) continue;
+      length_ = 0;
+      take(std::exchange(waiting_[static_cast<size_t>(frequency)], {}), frequency, [&](uint32_t pair) { wait(pair); });
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The best candidate, its frequency exact; false where there is none left.
+bool Trainer::next(Candidate& best) {
+  while (!heap_.empty() || refill()) {
+    best = heap_.front();
+    std::pop_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return before(b, a); });
+    heap_.pop_back();
+    if (is_exact(pairs_[best.pair])) return true;
+    count_again(pairs_[best.pair]);
+    if (pairs_[best.pair].frequency == best.frequency) return true;
+    wait(best.pair);
+  }
+  return false;
+}
+
+uint32_t Trainer::new_pair(uint32_t other, bool other_is_left, uint32_t symbol) {
+  Place& place = (other_is_left ? left_places_ : right_places_)[other];
+  if (place.merge != merges_) {
+    place.merge = merges_;
+    const bool good = other_is_left ? mergeable(other, symbol) : mergeable(symbol, other);
+    place.index = good ? static_cast<uint32_t>(new_pairs_.size()) : kNotMergeable;
+    if (good) new_pairs_.push_back({other, other_is_left});
+  }
+  return place.index;
+}
+
+// Merges left to right. Each merge makes two new neighbours, which are pairs from that moment on, even where the next
+// merge takes one of them away again: SentencePiece remembers those too, with a frequency of 0.
+void Trainer::apply(const Pair& pair, uint32_t symbol) {
+  const uint32_t left = pair.left, right = pair.right;
+  const uint32_t left_length = symbols_[left].length, length = symbols_[symbol].length;
+  new_pairs_.clear();
+  occurrences_.clear();
+  uint32_t passing =
+      kNotMergeable;  // the new pair (symbol, left), the only one that may vanish again within this merge
+  for (uint64_t i = pair.first; i < pair.first + pair.positions; ++i) {
+    if (i % kCheckpoint == 0) checkpoint_();
+    if (i + kAhead < positions_.size()) text_.prefetch(positions_[i + kAhead]);
+    const uint32_t p = positions_[i];
+    if (text_[p] != left || text_[p + left_length] != right) continue;
+    const uint64_t count = text_.count_at(p);
+    const uint32_t start = text_.before(p);
+    const uint32_t after = text_[p + length];
+    text_.merge(p, left_length, length, symbol);
+    if (start != ChunkText::kNoPosition) {
+      const uint32_t index = new_pair(text_[start], true, symbol);
+      if (index != kNotMergeable) {
+        new_pairs_[index].frequency += count;
+        ++new_pairs_[index].positions;
+        occurrences_.push_back({index, start});
+      }
+    }
+    if (after != ChunkText::kSeparator) {
+      const uint32_t index = new_pair(after, false, symbol);
+      if (index != kNotMergeable) {
+        if (after == left) passing = index;
+        new_pairs_[index].frequency += count;
+        ++new_pairs_[index].positions;
+        occurrences_.push_back({index, p});
+      }
+    }
+  }
+  if (passing != kNotMergeable) {
+    for (Occurrence& o : occurrences_) {
+      if (o.index == passing && text_[o.position + length] != left) {
+        new_pairs_[passing].frequency -= text_.count_at(o.position);
+        --new_pairs_[passing].positions;
+        o.index = kNotMergeable;
+      }
+    }
+  }
+  uint64_t total = positions_.size();
+  for (NewPair& n : new_pairs_) {
+    n.first = total;
+    if (n.frequency >= least_frequency_) total += n.positions;
+  }
+  live_positions_ += total - positions_.size();
+  if (total > positions_.capacity()) positions_.reserve(total + total / 4);  // doubling would waste more memory
+  positions_.resize(total);
+  for (NewPair& n : new_pairs_) {
+    if (n.frequency < least_frequency_) continue;
+    const uint32_t l = n.other_is_left ? n.other : symbol, r = n.other_is_left ? symbol : n.other;
+    pairs_.push_back({l, r, n.first, n.positions, merges_, n.frequency});
+    wait(static_cast<uint32_t>(pairs_.size() - 1));
+  }
+  for (const Occurrence& o : occurrences_) {
+    if (o.index != kNotMergeable && new_pairs_[o.index].frequency >= least_frequency_) {
+      positions_[new_pairs_[o.index].first++] = o.position;
+    }
+  }
+}
+
+// Lists stand in the order of their pairs, so closing the gaps is one pass.
+void Trainer::compact() {
+  uint64_t to = 0;
+  for (Pair& pair : pairs_) {
+    std::copy_n(positions_.begin() + static_cast<int64_t>(pair.first), pair.positions,
+                positions_.begin() + static_cast<int64_t>(to));
+    pair.first = to;
+    to += pair.positions;
+  }
+  positions_.resize(to);
+  positions_.shrink_to_fit();
+}
+
+std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress) {
+  std::vector<Merge> merges;
+  std::unordered_set<std::string, HashBytes, std::equal_to<>> known;
+  known.reserve(std::min<uint64_t>(wanted, 1 << 20));
+  Candidate best;
+  while (merges.size() < wanted && next(best) && best.frequency >= minimum_frequency) {
+    if (progress) progress(merges.size(), wanted);
+    Pair pair = pairs_[best.pair];
+    std::string piece = text_of(pair);
+    // The same string can be reached by two ways ("aa"+"a", "a"+"aa"): the second way is never merged.
+    if (known.insert(piece).second) {
+      ++merges_;
+      const ScriptSpan l = symbols_[pair.left].script, r = symbols_[pair.right].script;
+      const ScriptSpan script{l.first != kInherited ? l.first : r.first, r.first != kInherited ? r.last : l.last};
+      const uint32_t symbol = add_symbol(piece, best.length, script);
+      symbols_[pair.left].changed = symbols_[pair.right].changed = merges_;
+      apply(pair, symbol);
+      merges.push_back({std::move(piece), best.frequency});
+    }
+    live_positions_ -= pair.positions;
+    pairs_[best.pair].positions = 0;
+    if (positions_.size() > 2 * live_positions_ + (1 << 20)) compact();
+  }
+  if (progress) progress(merges.size(), wanted);
+  return merges;
+}
+
+}  // namespace
+
+TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocabulary_size,
+                         uint64_t minimum_frequency, const Progress& progress) {
+  const Checkpoint checkpoint = [&progress] {
+    if (progress) progress(0, UINT64_MAX);
+  };
+  const Alphabet alphabet(words, options, checkpoint);
+  TrainingResult result;
+  result.characters = alphabet.characters();
+  const uint64_t taken = options.meta_pieces.size() + alphabet.characters().size();
+  if (taken >= vocabulary_size) return result;
+  const uint64_t wanted = vocabulary_size - taken;
+
+  // Rare pairs are most of all pairs and are seldom needed: forget those below a guess, and where the guess was too
+  // high (the vocabulary is large for the text) train again without it. The result is the same.
+  for (const bool guessing : {true, false}) {
+    uint64_t least = minimum_frequency;
+    auto text = [&] {
+      const WordTable chunks = cut_into_chunks(words, alphabet, options, checkpoint);
+      if (guessing) least = std::max(least, chunks.total() / wanted / 32);
+      return ChunkText(chunks, alphabet);
+    }();
+    Trainer trainer(std::move(text), alphabet, options, least, checkpoint);
+    result.merges = trainer.run(wanted, minimum_frequency, progress);
+    if (result.merges.size() == wanted || least <= minimum_frequency) break;
+  }
+  return result;
+}
+
+}  // namespace piecework

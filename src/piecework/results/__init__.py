@@ -1,0 +1,1 @@
+"""What a study finds: its tables, sentences, model cards, and the folder that holds them."""

@@ -1,0 +1,177 @@
+"""The model card beside each tokenizer: what it is, what it was trained on, how good it is, how to load it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from piecework import __version__
+from piecework.common.exact import format_percent
+from piecework.common.files import replace_atomically
+from piecework.common.terms import MULTILINGUAL, OVERALL
+from piecework.corpus.languages import CODE, language_name
+from piecework.evaluation.metrics import find_metrics
+from piecework.evaluation.tables import Table, format_figure
+from piecework.results.folder import CARD_FILE, TOKENIZERS_FOLDER, StudyResults
+from piecework.study.schema import Study
+
+__all__ = ["model_card", "write_cards"]
+
+METRICS = ("fertility", "continued_words", "word_fertility", "bytes_per_token", "byte_rate")
+
+Row = Mapping[str, Any]
+
+
+def write_cards(results: StudyResults) -> list[Path]:
+    """Write the card of each tokenizer, and tell which files they are."""
+    written = []
+    for name in results.tokenizers:
+        path = results.folder / TOKENIZERS_FOLDER / name / CARD_FILE
+        with replace_atomically(path) as temporary:
+            temporary.write_text(model_card(name, results.study, results.tables), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def model_card(name: str, study: Study, tables: Mapping[str, Table]) -> str:
+    """The README.md of the tokenizer of that name, in Markdown with the header that model hubs read."""
+    figures = tables["metrics"].where(tokenizer=name).rows()
+    subsets = [row for row in tables["corpus"].rows() if row["train_copies"]]
+    if not name.startswith(MULTILINGUAL):
+        subsets = [row for row in subsets if row["language"] == name]
+    languages = sorted({row["language"] for row in subsets})
+    sections = {
+        "Data": _data(study, subsets),
+        "Settings": _settings(study, figures[0]["vocab_size"]),
+        "Figures": _figures(figures),
+        "Use": _use(),
+    }
+    lines = [
+        "---",
+        # As JSON, which is YAML as well: bare, the code of Norwegian would be the word for false.
+        f"language: {json.dumps([language for language in languages if language != CODE])}",
+        "tags: [tokenizer, bpe, sentencepiece]",
+        "---",
+        "",
+        f"# {study.name}: {name}",
+        "",
+        *_what(name, study, figures[0]["vocab_size"], languages),
+    ]
+    for title, section in sections.items():
+        lines += ["", f"## {title}", "", *section]
+    return "\n".join(lines) + "\n"
+
+
+def _what(name: str, study: Study, vocab_size: int, languages: Sequence[str]) -> Iterator[str]:
+    named = ", ".join(language_name(language) for language in languages)
+    yield f"A BPE tokenizer of {vocab_size:,} pieces for {named}, trained with Piecework {__version__}."
+    if name.startswith(f"{MULTILINGUAL}-"):
+        yield (
+            f"It is the tokenizer `{MULTILINGUAL}` of {study.recipe.vocab_size:,} pieces cut to this size: the same, "
+            "to the byte, as training at this size would give."
+        )
+    elif name != MULTILINGUAL:
+        yield f"It was trained on one language alone, to be compared with `{MULTILINGUAL}`."
+
+
+def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
+    sampling = study.sampling
+    acts = "take more or fewer documents" if sampling.weighting == "documents" else "multiply word counts"
+    if study.description:
+        yield study.description
+        yield ""
+    yield (
+        f"A sample of {format_percent(sampling.train)} of the documents with seed {study.seed}; weights "
+        f"{acts}. Documents are placed by a hash of their text; none of them is among those that the figures are of."
+    )
+    yield ""
+    yield "| subset | weight | documents | bytes |"
+    yield "|---|---:|---:|---:|"
+    for row in subsets:
+        yield f"| {_cell(row['subset'])} | {row['weight']} | {row['train_copies']:,} | {row['train_bytes']:,} |"
+
+
+def _settings(study: Study, vocab_size: int) -> Iterator[str]:
+    yield "SentencePiece's names; what is not listed has SentencePiece's default, and text is not normalised."
+    yield ""
+    yield "| setting | value |"
+    yield "|---|---|"
+    recipe = study.recipe
+    for name in type(recipe).model_fields:
+        if name in recipe.model_fields_set:
+            value = vocab_size if name == "vocab_size" else getattr(recipe, name)
+            shown = (
+                ", ".join(value)
+                if isinstance(value, tuple)
+                else str(value).lower()
+                if value in (True, False)
+                else value
+            )
+            yield f"| {name} | {_code(shown)} |"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _figures(figures: Sequence[Row]) -> Iterator[str]:
+    metrics = find_metrics(METRICS)
+    by_language: dict[str, dict[str, Row]] = {}
+    for row in figures:
+        by_language.setdefault(row["language"], {})[row["metric"]] = row
+    yield "On the evaluation sample, with how far the 95 % interval reaches."
+    yield ""
+    yield f"| language | {' | '.join(metric.title for metric in metrics)} |"
+    yield f"|---|{'---:|' * len(metrics)}"
+    for language, rows in by_language.items():
+        shown = (_figure(rows[metric.name]) if metric.name in rows else "–" for metric in metrics)
+        yield f"| {'all' if language == OVERALL else _cell(language_name(language))} | {' | '.join(shown)} |"
+    yield ""
+    yield from (f"- {metric.title}: {metric.formula}; {metric.direction} is better." for metric in metrics)
+
+
+def _figure(row: Row) -> str:
+    if row["value"] is None or row["low"] is None:
+        return format_figure(row["value"])
+    reach = max(row["value"] - row["low"], row["high"] - row["value"])
+    return f"{format_figure(row['value'])} ± {reach:.2g}"
+
+
+def _use() -> Iterator[str]:
+    yield "```python"
+    yield "import piecework as pw"
+    yield ""
+    yield 'tokenizer = pw.Tokenizer.load("tokenizer.model")'
+    yield 'ids = tokenizer.encode("Hej världen")'
+    yield "tokenizer.decode(ids)"
+    yield "```"
+    yield ""
+    yield "`tokenizer.model` is a SentencePiece model: any program that reads those gives the same ids."
+    yield ""
+    yield "```python"
+    yield "import sentencepiece"
+    yield ""
+    yield 'sentencepiece.SentencePieceProcessor(model_file="tokenizer.model").encode("Hej världen")'
+    yield "```"
+    yield ""
+    yield "`tokenizer.json` is for `tokenizers` and `transformers`; FOLDER is where this file lies."
+    yield ""
+    yield "```python"
+    yield "from transformers import AutoTokenizer"
+    yield ""
+    yield 'AutoTokenizer.from_pretrained("FOLDER").encode("Hej världen")'
+    yield "```"
+
+
+def _cell(text: object) -> str:
+    """Text that does not end a cell of a table, nor starts markup."""
+    return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def _code(text: object) -> str:
+    """Text as code in a cell of a table."""
+    return f"`{text}`".replace("|", "\\|") if text != "" else ""

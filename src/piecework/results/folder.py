@@ -1,0 +1,181 @@
+"""What a study leaves in its folder, and reading it back: settings, tables, tokenizers, counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from piecework.common.terms import MULTILINGUAL
+from piecework.errors import InputError
+from piecework.evaluation.tables import Table
+
+if TYPE_CHECKING:
+    from piecework.counting.store import Counts
+    from piecework.study.schema import Study
+    from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = [
+    "CARD_FILE",
+    "FIGURES_FOLDER",
+    "FORMAT",
+    "LATEX_FOLDER",
+    "REPORT_FILE",
+    "RESULTS_FOLDER",
+    "RUN_FILE",
+    "STUDY_FILE",
+    "TOKENIZERS_FOLDER",
+    "StudyResults",
+    "read_run",
+]
+
+FORMAT = 1
+STUDY_FILE = "study.toml"
+RUN_FILE = "run.json"
+REPORT_FILE = "report.html"
+CARD_FILE = "README.md"
+TOKENIZERS_FOLDER = "tokenizers"
+RESULTS_FOLDER = "results"
+FIGURES_FOLDER = f"{RESULTS_FOLDER}/figures"
+LATEX_FOLDER = f"{RESULTS_FOLDER}/latex"
+
+
+class StudyResults:
+    """The results of a study: `piecework.run` gives them, and `load` finds them again."""
+
+    def __init__(self, folder: Path, run: Mapping[str, Any], *, made: Mapping[str, Table] | None = None) -> None:
+        """Use `load` or `piecework.run` instead. `made` are tables that need not be read."""
+        self.folder = folder
+        self.run = run
+        """What run.json holds: versions, settings, inputs, timings, memory, skipped records."""
+        self.tables: Mapping[str, Table] = StoredTables(folder / RESULTS_FOLDER, made or {})
+        """The tables by name, each read when it is first asked for; docs/study.md lists their columns."""
+        self._tokenizers: dict[str, Tokenizer] = {}
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> StudyResults:
+        """The results in a study's output folder, or an InputError that says what is missing."""
+        folder = Path(folder)
+        run = read_run(folder)
+        if run is None:
+            what = "no such folder" if not folder.exists() else "no results of a study in this folder"
+            raise InputError(f"{folder}: {what}; first run piecework run STUDY.toml --out {folder}")
+        if not run.get("complete"):
+            raise InputError(
+                f"{folder}: the study has not been run to its end; piecework run STUDY.toml --out {folder} goes on"
+            )
+        return cls(folder, run)
+
+    @cached_property
+    def study(self) -> Study:
+        """The study as it was resolved. Its corpus need not be there any more."""
+        from piecework.study.schema import Study
+
+        return Study.load(self.folder / STUDY_FILE, check_corpus=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return str(self.run["study"])
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages, sorted."""
+        return list(self.run["languages"])
+
+    @property
+    def tokenizers(self) -> list[str]:
+        """The names of the tokenizers: multilingual, its smaller sizes as multilingual-10000, then the languages."""
+        return list(self.run["tokenizers"])
+
+    @property
+    def report(self) -> Path:
+        """The page to read."""
+        return self.folder / REPORT_FILE
+
+    def tokenizer(self, name: str = MULTILINGUAL) -> Tokenizer:
+        """A tokenizer of the study, loaded when it is first asked for."""
+        from piecework.tokenizer.tokenizer import Tokenizer
+
+        if name not in self.tokenizers:
+            raise InputError(f'{self.folder}: no tokenizer "{name}"; there is {", ".join(self.tokenizers)}')
+        if name not in self._tokenizers:
+            self._tokenizers[name] = Tokenizer.load(self.folder / TOKENIZERS_FOLDER / name)
+        return self._tokenizers[name]
+
+    @cached_property
+    def counts(self) -> Counts | None:
+        """The counts that all was made of; None where they were removed, which nothing else depends on."""
+        from piecework.counting.store import Counts
+
+        return Counts.load(self.folder) if (self.folder / "counts").is_dir() else None
+
+    def __repr__(self) -> str:
+        return f"StudyResults({str(self.folder)!r}: {len(self.tokenizers)} tokenizers, {', '.join(self.languages)})"
+
+    def _repr_html_(self) -> str:
+        from piecework.report import notebook_html
+
+        return notebook_html(self)
+
+
+class StoredTables(Mapping[str, Table]):
+    """Tables of a folder by name, read when they are asked for."""
+
+    def __init__(self, folder: Path, made: Mapping[str, Table]) -> None:
+        self._folder = folder
+        self._read = dict(made)
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._read:
+            self._read[name] = self._load(name)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        from piecework.results.study_tables import TITLES
+
+        return (name for name in TITLES if (self._folder / f"{name}.parquet").exists())
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def _load(self, name: str) -> Table:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        from piecework.results.study_tables import TITLES
+
+        path = self._folder / f"{name}.parquet"
+        if name not in TITLES or not path.exists():
+            raise KeyError(name)
+        try:
+            # Not read_table, which imports pyarrow.dataset, and that pandas: most of a second.
+            with pq.ParquetFile(path) as file:
+                return Table(file.read(), title=TITLES[name])
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{path}: cannot read: {error}; piecework run makes it again") from error
+
+
+def read_run(folder: Path) -> dict[str, Any] | None:
+    """What run.json says, or nothing where there is none."""
+    path = folder / RUN_FILE
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror or error}") from error
+    except ValueError:
+        raise InputError(f"{path}: not valid JSON, so not written by piecework run; remove it") from None
+    if not isinstance(run, dict) or "format" not in run:
+        raise InputError(f"{path}: not written by piecework run; choose another folder")
+    if run["format"] != FORMAT:
+        raise InputError(
+            f"{path}: format {run['format']!r}, and this version reads {FORMAT}; run the study into another folder"
+        )
+    return run

@@ -1,0 +1,259 @@
+"""All tables of a study, from its tokenizers and counts: what results/ holds, and the report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from piecework.common.terms import MULTILINGUAL, OVERALL
+from piecework.evaluation.curves import Sizes
+from piecework.evaluation.evaluate import Evaluation, evaluate_on, evaluation_units
+from piecework.evaluation.examples import examples
+from piecework.evaluation.metrics import Array, all_metrics
+from piecework.evaluation.overlap import Overlaps
+from piecework.evaluation.piece_columns import piece_columns
+from piecework.evaluation.tables import Table
+from piecework.evaluation.units import EvaluationUnits
+from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
+from piecework.results.findings import check_findings
+from piecework.results.summary import summarise
+from piecework.tokenizer.pieces import GROUP_ORDER
+from piecework.tokenizer.reachable import reachable_pieces
+from piecework.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from piecework.counting.store import Counts
+
+__all__ = ["TITLES", "Passage", "study_tables", "study_units"]
+
+TITLES = {
+    "summary": "What was found",
+    "corpus": "Subsets, weights and samples",
+    "skipped": "Records that were left out",
+    "metrics": "Metrics",
+    "sizes": "Metrics at every vocabulary size",
+    "vocabulary": "Vocabulary groups",
+    "lengths": "Lengths of pieces",
+    "use": "Use of the vocabulary by language",
+    "pieces": "Pieces of the multilingual tokenizer",
+    "overlap": "Vocabulary overlap",
+    "overlap_sizes": "Overlap with monolingual vocabularies at every size",
+    "outside": "Beside other tokenizers",
+    "outside_overlap": "Vocabulary overlap with other tokenizers",
+    "outside_words": "Words that other tokenizers cut otherwise",
+    "examples": "Passages in tokens",
+    "findings": "The paper's findings on this text",
+}
+"""The tables, in the order in which a reader wants them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a document, to be shown in tokens."""
+
+    language: str
+    category: str
+    text: str
+
+
+def study_tables(
+    tokenizers: Mapping[str, Tokenizer],
+    counts: Counts,
+    passages: Sequence[Passage],
+    *,
+    units: EvaluationUnits,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Table]:
+    """Every table by name. `tokenizers` has `multilingual`, its smaller sizes, and those called after a language.
+
+    `units` are those of the counts, which `study_units` gives; they may have been arranged before, and are let go.
+    `progress(done, wanted)` is called with steps: each tokenizer, and what follows.
+    """
+    steps = _Steps(len(tokenizers) + 3, progress)
+    compared = {name: each for name, each in tokenizers.items() if name == MULTILINGUAL or name in counts.languages}
+    sizes = sorted({each.vocab_size for name, each in tokenizers.items() if name not in counts.languages})
+    evaluation = evaluate_on(
+        units,
+        tokenizers,
+        metrics=all_metrics(),
+        sizes={MULTILINGUAL: sizes},
+        threads=threads,
+        progress=lambda _done, _wanted: steps.done(),
+    )
+    units.let_go()
+    overlaps = Overlaps(compared, evaluation=evaluation)
+    overlap = overlaps.table()
+    steps.done()
+    tables = {
+        "metrics": evaluation.metrics,
+        "sizes": _sizes(evaluation),
+        "overlap": overlap,
+        "overlap_sizes": _overlap_sizes(overlaps, [name for name in compared if name != MULTILINGUAL]),
+    }
+    steps.done()
+    tables |= {
+        "lengths": _of_each(tokenizers, lengths_table),
+        "vocabulary": _of_each(tokenizers, groups_table),
+        "use": use_table(evaluation, evaluation.frequency_array(MULTILINGUAL)),
+        "pieces": _pieces(tokenizers[MULTILINGUAL], evaluation),
+        "corpus": _corpus(counts),
+        "skipped": _skipped(counts),
+        "examples": _examples(compared, passages),
+        "findings": check_findings(evaluation, overlap=overlap),
+        "summary": summarise(evaluation, overlap, evaluation.curve(MULTILINGUAL, OVERALL, "fertility")),
+    }
+    steps.done()
+    return {name: Table(tables[name].to_arrow(), title=title) for name, title in TITLES.items() if name in tables}
+
+
+def study_units(counts: Counts) -> EvaluationUnits:
+    """What the tables of a study are made from, besides tokenizers; not read yet."""
+    return evaluation_units(counts, all_metrics(), overall=True)
+
+
+class _Steps:
+    """Counts the steps that are done."""
+
+    def __init__(self, wanted: int, progress: Callable[[int, int], None] | None) -> None:
+        self._done, self._wanted, self._progress = 0, wanted, progress
+
+    def done(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._wanted)
+
+
+def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer], Table]) -> Table:
+    """A table of each tokenizer, with its name and size before the other columns."""
+    import pyarrow as pa
+
+    parts = []
+    for name, tokenizer in tokenizers.items():
+        part = table_of(tokenizer).to_arrow()
+        part = part.add_column(0, "vocab_size", pa.repeat(pa.scalar(tokenizer.vocab_size), len(part)))
+        parts.append(part.add_column(0, "tokenizer", pa.repeat(pa.scalar(name), len(part))))
+    return Table(pa.concat_tables(parts))
+
+
+def _sizes(evaluation: Evaluation) -> Table:
+    """The multilingual tokenizer at every size: a row for each language and size, a column for each metric."""
+    import pyarrow as pa
+
+    metrics = [metric for metric in evaluation.metric_list if metric.has_curve]
+    parts = []
+    for language in (*evaluation.groups, OVERALL):
+        curves = {metric.name: evaluation.curve(MULTILINGUAL, language, metric) for metric in metrics}
+        sizes = next(iter(curves.values())).vocab_sizes
+        columns: dict[str, Any] = {"language": pa.repeat(pa.scalar(language), len(sizes)), "vocab_size": sizes}
+        parts.append(pa.table(columns | {name: _figures(curve.values) for name, curve in curves.items()}))
+    return Table(pa.concat_tables(parts))
+
+
+def _overlap_sizes(overlaps: Overlaps, languages: Sequence[str]) -> Table:
+    """The multilingual vocabulary at every size beside each monolingual one, at its full size and at an equal one."""
+    import pyarrow as pa
+
+    names = ["vocab_size", "pieces", "shared", "relative", "relative_to_other", "jaccard", "weighted"]
+    types: dict[str, pa.DataType] = {"language": pa.string()} | dict.fromkeys(names, pa.float64())
+    types |= dict.fromkeys(names[:3], pa.int64()) | {"relative_at_equal_size": pa.float64()}
+    schema = pa.schema(types)
+    parts = [schema.empty_table()]
+    for language in languages:
+        curve = overlaps.curve(MULTILINGUAL, language)
+        columns = {name: _figures(getattr(curve, name)) for name in names[1:]}
+        at_equal = curve.shared_at_equal_size
+        columns["relative_at_equal_size"] = _figures(
+            np.full(len(curve.vocab_sizes), np.nan) if at_equal is None else at_equal / np.maximum(curve.pieces, 1)
+        )
+        names_column = pa.repeat(pa.scalar(language), len(curve.vocab_sizes))
+        table = pa.table({"language": names_column, "vocab_size": curve.vocab_sizes, **columns})
+        parts.append(table.cast(schema))
+    return Table(pa.concat_tables(parts))
+
+
+def _figures(values: Array) -> pa.Array[Any]:
+    """A column in which what is not a number is missing."""
+    import pyarrow as pa
+
+    missing = np.isnan(values)
+    return pa.array(values, mask=missing if missing.any() else None)
+
+
+def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:
+    """Each piece, since which size it is there, whether a text can bring it forth, and its tokens in each language."""
+    import pyarrow as pa
+
+    sizes = Sizes.of(tokenizer)
+    ranks = np.full(tokenizer.vocab_size, -1)
+    ranks[sizes.merges] = np.arange(len(sizes.merges))
+    pieces = piece_columns(tokenizer)
+    columns: dict[str, Any] = {
+        "id": np.arange(tokenizer.vocab_size),
+        "piece": pieces.texts,
+        "score": tokenizer._vocabulary.scores,
+        "type": tokenizer._types,
+        "group": pa.array(GROUP_ORDER).take(pieces.groups),
+        "characters": pieces.characters,
+        "rank": pa.array(ranks, mask=ranks < 0),
+        "since_size": sizes.smallest + 1 + ranks,
+        "reachable": reachable_pieces(tokenizer),
+    }
+    frequencies = evaluation.frequency_array(MULTILINGUAL)
+    columns["tokens"] = frequencies.sum(axis=0)
+    columns |= {f"tokens_{language}": frequencies[row] for row, language in enumerate(evaluation.groups)}
+    return Table(pa.table(columns))
+
+
+def _corpus(counts: Counts) -> Table:
+    import pyarrow as pa
+
+    subsets = counts.subsets
+    names = [f"{row['category']}_{row['language']}" for row in subsets.to_pylist()]
+    return Table(subsets.add_column(0, "subset", pa.array(names, pa.string())))
+
+
+def _skipped(counts: Counts) -> Table:
+    import pyarrow as pa
+
+    rows = [
+        (file, reason, of["count"], of["first"][0])
+        for file, reasons in counts.description["skipped"].items()
+        for reason, of in reasons.items()
+    ]
+    types = {"file": pa.string(), "reason": pa.string(), "records": pa.int64(), "first": pa.string()}
+    return Table.of(types, rows, types=types)
+
+
+def _examples(tokenizers: Mapping[str, Tokenizer], passages: Sequence[Passage]) -> Table:
+    """Each passage as the multilingual tokenizer cuts it, and as that of its own language does."""
+    import pyarrow as pa
+
+    rows = []
+    for passage in passages:
+        names = [name for name in (MULTILINGUAL, passage.language) if name in tokenizers]
+        for example in examples({name: tokenizers[name] for name in names}, {"": passage.text}):
+            rows.append(
+                (
+                    passage.language,
+                    passage.category,
+                    example.tokenizer,
+                    passage.text,
+                    len(example.tokens),
+                    example.ids,
+                    example.pieces,
+                    [start for start, _ in example.offsets],
+                    [end for _, end in example.offsets],
+                    tokenizers[example.tokenizer].decode(example.ids),
+                )
+            )
+    numbers, texts = pa.list_(pa.int64()), pa.list_(pa.string())
+    types: dict[str, pa.DataType] = dict.fromkeys(["language", "category", "tokenizer", "text"], pa.string())
+    types |= {"tokens": pa.int64()}
+    types |= {"ids": numbers, "pieces": texts, "starts": numbers, "ends": numbers, "decoded": pa.string()}
+    return Table.of(types, rows, types=types)

@@ -1,0 +1,105 @@
+"""A CSV of weights, with a row for each category and a column for each language; mistakes by line and column."""
+
+import csv
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from piecework.common.exact import parse_exact
+from piecework.common.mistakes import Mistake
+
+__all__ = ["CsvWeights", "read_csv"]
+
+Name = tuple[str, str]  # category and language
+
+
+@dataclass(frozen=True, slots=True)
+class CsvWeights:
+    """A table of weights: those that are given, and where its rows and columns stand."""
+
+    weights: dict[Name, Fraction]
+    rows: dict[str, int]
+    """Each category and its line."""
+    columns: dict[str, int]
+    """Each language and its column, from 1; the categories are column 1."""
+    header_line: int = 1
+
+
+def read_csv(path: Path, mistakes: list[Mistake]) -> CsvWeights:
+    """Read a CSV with a row for each category and a column for each language; an empty cell gives no weight.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "weights.csv")
+    >>> _ = path.write_text("category,sv,is\\nbooks,1,3\\nlaw,0.5,\\n")
+    >>> read_csv(path, []).weights
+    {('books', 'sv'): Fraction(1, 1), ('books', 'is'): Fraction(3, 1), ('law', 'sv'): Fraction(1, 2)}
+    """
+    shown = str(path)
+    table = CsvWeights({}, {}, {})
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True, skipinitialspace=True)
+            # Spreadsheets end a table with rows of nothing but commas.
+            rows = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except OSError as error:
+        mistakes.append(Mistake(f"cannot read the weights: {error.strerror or error}", shown))
+        return table
+    except UnicodeDecodeError:
+        mistakes.append(Mistake("not valid UTF-8; save the table as CSV in UTF-8", shown))
+        return table
+    except csv.Error as error:
+        mistakes.append(Mistake(f"not valid CSV: {error}", shown, reader.line_num))
+        return table
+    if not rows:
+        mistakes.append(Mistake("the table is empty; it should have a column a language and a row a category", shown))
+        return table
+    (line, header), *body = rows
+    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
+        mistakes.append(Mistake("the cells should be separated by commas", shown, line))
+        return table
+    table = CsvWeights({}, {}, {}, line)
+    _read_header(header, table, mistakes, (shown, line))
+    for line, cells in body:
+        _read_row(cells, table, mistakes, (shown, line))
+    return table
+
+
+def _read_header(header: list[str], table: CsvWeights, mistakes: list[Mistake], place: tuple[str, int]) -> None:
+    for column, language in enumerate(map(str.strip, header[1:]), 2):
+        if language in table.columns:
+            mistakes.append(Mistake(f'column {column}: language "{language}" has a column already', *place))
+        elif language:
+            table.columns[language] = column
+    if not table.columns:
+        mistakes.append(Mistake("no language: the first row should be category,sv,is for example", *place))
+
+
+def _read_row(cells: list[str], table: CsvWeights, mistakes: list[Mistake], place: tuple[str, int]) -> None:
+    category, *values = map(str.strip, cells)
+    if not category:
+        mistakes.append(Mistake("column 1 is empty; it should name the category", *place))
+        return
+    if category in table.rows:
+        mistakes.append(
+            Mistake(f'column 1: category "{category}" has a row already, line {table.rows[category]}', *place)
+        )
+        return
+    table.rows[category] = place[1]
+    languages = {column: language for language, column in table.columns.items()}
+    for column, value in enumerate(values, 2):
+        language = languages.get(column)
+        if language is None:
+            if value:
+                mistakes.append(Mistake(f'column {column}: "{value}" has no language at the top of its column', *place))
+            continue
+        if not value:
+            continue
+        try:
+            weight = parse_exact(value)
+            if weight < 0:
+                raise ValueError("a weight should not be negative; 0 leaves documents out")
+        except ValueError as error:
+            hint = "; the decimal sign is a point" if "," in value else ""
+            mistakes.append(Mistake(f'column {column} ({language}): "{value}": {error}{hint}', *place))
+            weight = Fraction(1)  # so that it is not reported as missing too
+        table.weights[category, language] = weight

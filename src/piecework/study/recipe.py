@@ -1,0 +1,196 @@
+"""How a tokenizer is trained: SentencePiece's settings under their own names, and the paper's presets."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from piecework.common.terms import CleanUp, PieceType, RunOrder
+from piecework.errors import RecipeError
+
+__all__ = ["CODE_TOKENS", "Recipe"]
+
+_BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+
+CODE_TOKENS = ("<|javascript|>", "<|python|>", "<|sql|>", "<|shell|>")
+
+_INT32 = (1 << 31) - 1
+
+# Not SentencePiece's: they change what is made of its result, and are not written into the model.
+_OURS = {"whitespace_runs", "minimum_frequency", "clean_up"}
+
+
+class Recipe(BaseModel):
+    """SentencePiece's settings for BPE, without normalisation and with all whitespace kept.
+
+    What is not given has SentencePiece's default. Only what is given is written into the model, as SentencePiece does,
+    so that the bytes are the same.
+
+    >>> Recipe(vocab_size=64_000, split_digits=True).sentencepiece_arguments()["split_digits"]
+    True
+    >>> Recipe(vocab_sise=64_000)
+    Traceback (most recent call last):
+    piecework.errors.RecipeError: unknown setting "vocab_sise"; did you mean "vocab_size"?
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    vocab_size: int = Field(8000, ge=1, le=_INT32)
+    character_coverage: float = Field(0.9995, ge=0.98, le=1.0)
+    max_sentencepiece_length: int = Field(16, ge=1, le=512)
+    split_by_unicode_script: bool = True
+    split_by_number: bool = True
+    split_digits: bool = False
+    add_dummy_prefix: bool = True
+    byte_fallback: bool = False
+    control_symbols: tuple[str, ...] = Field((), strict=False)
+    user_defined_symbols: tuple[str, ...] = Field((), strict=False)
+    required_chars: str = ""
+    hard_vocab_limit: bool = True
+    unk_id: int = Field(0, ge=0, le=_INT32)
+    bos_id: int = Field(1, ge=-_INT32, le=_INT32)
+    eos_id: int = Field(2, ge=-_INT32, le=_INT32)
+    pad_id: int = Field(-1, ge=-_INT32, le=_INT32)
+    unk_piece: str = Field("<unk>", min_length=1)
+    bos_piece: str = Field("<s>", min_length=1)
+    eos_piece: str = Field("</s>", min_length=1)
+    pad_piece: str = Field("<pad>", min_length=1)
+    unk_surface: str = " ⁇ "
+    max_sentence_length: int = Field(4192, ge=10, le=1 << 30)
+    """Written into the model where it is given. Lines are dropped by `count_words`, and only where it is told to."""
+    normalization_rule_name: Literal["identity"] = "identity"
+    remove_extra_whitespaces: Literal[False] = False
+
+    whitespace_runs: RunOrder | None = None
+    """Pieces of 2 to 24 ▁ in place of the last merges: in the order of the `paper`, or `portable`, or none."""
+    minimum_frequency: int = Field(0, ge=0)
+    """No merge that occurs less often. SentencePiece has no such limit, and takes merges that occur no more."""
+    clean_up: CleanUp | None = None
+    """Documents are cleaned before they are counted, as `GPTSw3Tokenizer` cleans a text before it encodes it."""
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise RecipeError(_explain(error)) from None
+
+    @classmethod
+    def gpt_sw3(cls, **settings: Any) -> Self:
+        """The paper's recipe, features F1 to F7; any setting can be given another value.
+
+        >>> Recipe.gpt_sw3().vocab_size, Recipe.gpt_sw3(whitespace_runs=None).whitespace_runs
+        (64000, None)
+        """
+        paper = {
+            "vocab_size": 64_000,
+            "pad_id": 0,
+            "unk_id": 1,
+            "bos_id": 2,
+            "eos_id": 3,
+            "eos_piece": "<|endoftext|>",
+            "split_digits": True,
+            "add_dummy_prefix": True,
+            "byte_fallback": True,
+            "character_coverage": 0.9999,
+            "user_defined_symbols": CODE_TOKENS,
+            "whitespace_runs": "paper",
+        }
+        return cls(**{**paper, **settings})
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if problems := [*self._special_piece_problems(), *self._symbol_problems()]:
+            raise ValueError("\n".join(problems))
+        return self
+
+    def _special_piece_problems(self) -> Iterator[str]:
+        meta: dict[int, str] = {}
+        for name in ("unk", "bos", "eos", "pad"):
+            number, piece = getattr(self, f"{name}_id"), getattr(self, f"{name}_piece")
+            if number < 0:
+                continue
+            if number in meta:
+                yield f"{name}_id = {number} is the id of {meta[number]!r} already"
+            if piece in meta.values():
+                yield f"{name}_piece = {piece!r} is another special piece already"
+            if number >= self.vocab_size:
+                yield f"{name}_id = {number} lies outside a vocabulary of {self.vocab_size}"
+            meta.setdefault(number, piece)
+
+    def _symbol_problems(self) -> Iterator[str]:
+        symbols = (*self.control_symbols, *self.user_defined_symbols)
+        for symbol, times in Counter(symbols).items():
+            if not symbol:
+                yield "a symbol is empty"
+            if times > 1:
+                yield f"symbol {symbol!r} is given twice"
+            if symbol == self.unk_piece:
+                yield f"symbol {symbol!r} is the unknown piece"
+            if "\0" in symbol:
+                yield f"symbol {symbol!r} contains NUL, which a model cannot hold"
+            if "▁" in symbol[1:]:
+                yield (
+                    f"symbol {symbol!r} has ▁ after its start: it would match across words, and training sees words"
+                    " one at a time"
+                )
+            if self.byte_fallback and symbol in _BYTE_PIECES:
+                yield f"symbol {symbol!r} is a byte piece already (byte_fallback = true)"
+
+    def meta_pieces(self) -> dict[int, tuple[str, PieceType]]:
+        """Special pieces, symbols and bytes by id, with their types, placed as SentencePiece places them.
+
+        >>> Recipe(user_defined_symbols=["<x>"]).meta_pieces()
+        {0: ('<unk>', 'unknown'), 1: ('<s>', 'control'), 2: ('</s>', 'control'), 3: ('<x>', 'user_defined')}
+        """
+        meta: dict[int, tuple[str, PieceType]] = {self.unk_id: (self.unk_piece, "unknown")}
+        for name in ("bos", "eos", "pad"):
+            if (number := getattr(self, f"{name}_id")) >= 0:
+                meta[number] = (getattr(self, f"{name}_piece"), "control")
+        ids = {piece: number for number, (piece, _) in meta.items()}
+        symbols: list[tuple[str, PieceType]] = [(symbol, "control") for symbol in self.control_symbols]
+        symbols += [(symbol, "user_defined") for symbol in self.user_defined_symbols]
+        if self.byte_fallback:
+            symbols += [(piece, "byte") for piece in _BYTE_PIECES]
+        free = 0
+        for symbol, kind in symbols:
+            if symbol in ids:
+                meta[ids[symbol]] = (symbol, kind)  # a special piece that is given again takes the symbol's type
+                continue
+            while free in meta:
+                free += 1
+            meta[free] = (symbol, kind)
+        return dict(sorted(meta.items()))
+
+    def sentencepiece_arguments(self) -> dict[str, Any]:
+        """The keyword arguments with which `SentencePieceTrainer.train` gives the same model.
+
+        Without `whitespace_runs`, `minimum_frequency` and `clean_up`, which SentencePiece does not have.
+        """
+        given = {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set - _OURS}
+        return {
+            "model_type": "bpe",
+            "vocab_size": self.vocab_size,
+            "normalization_rule_name": self.normalization_rule_name,
+            "remove_extra_whitespaces": self.remove_extra_whitespaces,
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()},
+        }
+
+
+def _explain(error: ValidationError) -> str:
+    """All mistakes of the settings, one a line."""
+    return "\n".join(_explain_one(detail) for detail in error.errors())
+
+
+def _explain_one(detail: Mapping[str, Any]) -> str:
+    name = ".".join(map(str, detail["loc"]))
+    if detail["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(name, Recipe.model_fields, n=1)
+        return f'unknown setting "{name}"' + (f'; did you mean "{near[0]}"?' if near else "")
+    message = detail["msg"].removeprefix("Value error, ")
+    if not name:
+        return str(message)
+    return f"{name} = {detail['input']!r}: {message[0].lower()}{message[1:]}"

@@ -1,0 +1,110 @@
+"""A study as a TOML file that says all of it: the preset spelt out, weights as numbers, paths from its new place."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from piecework.common.exact import format_exact
+from piecework.common.terms import TIKTOKEN
+from piecework.study.schema import Study
+
+__all__ = ["resolved_toml"]
+
+
+def resolved_toml(study: Study, folder: Path, weights: Mapping[tuple[str, str], Fraction]) -> str:
+    """The text of a study file in `folder`; `weights` are by language and category.
+
+    >>> study = Study(folder="data", name="nordic", corpus={"path": "{language}.txt"}, recipe={"preset": "plain"})
+    >>> print(resolved_toml(study, Path("out"), {("sv", "all"): Fraction(1, 2)}))
+    # The settings of a study as they were resolved; to change them, edit the study's own file and run it again.
+    name = "nordic"
+    seed = 1
+    <BLANKLINE>
+    [corpus]
+    path = ["../data/{language}.txt"]
+    text = "text"
+    documents = "file"
+    <BLANKLINE>
+    [weights]
+    subset = { "all_sv" = 0.5 }
+    <BLANKLINE>
+    [sampling]
+    train = "0.01"
+    eval = "0.002"
+    weighting = "documents"
+    <BLANKLINE>
+    [recipe]
+    preset = "plain"
+    <BLANKLINE>
+    [analysis]
+    vocab_sizes = []
+    monolingual = true
+    <BLANKLINE>
+    """
+    return "\n".join(_lines(study, folder, weights)) + "\n"
+
+
+def _lines(study: Study, folder: Path, weights: Mapping[tuple[str, str], Fraction]) -> Iterator[str]:
+    def moved(path: str) -> str:
+        whole = study.folder / path
+        return path if Path(path).is_absolute() else Path(os.path.relpath(whole, folder)).as_posix()
+
+    corpus = study.corpus
+    yield "# The settings of a study as they were resolved; to change them, edit the study's own file and run it again."
+    described = {"description": study.description} if study.description else {}
+    yield from _pairs({"name": study.name, **described, "seed": study.seed})
+    yield from ("", "[corpus]")
+    paths = [moved(path) for path in corpus.path]
+    yield from _pairs({**({"path": paths} if paths else {}), "text": corpus.text, "documents": corpus.documents})
+    for entry in corpus.subset:
+        yield from ("", "[[corpus.subset]]")
+        given = entry.model_dump(mode="json", exclude_none=True)
+        yield from _pairs({**given, "path": [moved(path) for path in entry.path]})
+    yield from ("", "[weights]")
+    named = (
+        f"{_text(f'{category}_{language}')} = {format_exact(weight)}"
+        for (language, category), weight in weights.items()
+    )
+    yield f"subset = {{ {', '.join(named)} }}"
+    yield from ("", "[sampling]")
+    yield from _pairs(study.sampling.model_dump(mode="json"))
+    yield from ("", "[recipe]")
+    recipe = study.recipe
+    yield 'preset = "plain"'
+    # Only what was set: a model holds the settings that were given, and would have other bytes with all of them.
+    settings = {name: getattr(recipe, name) for name in type(recipe).model_fields if name in recipe.model_fields_set}
+    yield from _pairs({name: "none" if value is None else value for name, value in settings.items()})
+    yield from ("", "[analysis]")
+    yield from _pairs({"vocab_sizes": study.analysis.vocab_sizes, "monolingual": study.analysis.monolingual})
+    if study.analysis.tokenizers:
+        yield from ("", "[analysis.tokenizers]")
+        tokenizers = study.analysis.tokenizers.items()
+        yield from _pairs(
+            {_text(name): path if path.startswith(TIKTOKEN) else moved(path) for name, path in tokenizers}
+        )
+
+
+def _pairs(values: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{name} = {_value(value)}" for name, value in values.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return _text(value) if isinstance(value, str) else str(value)
+
+
+def _text(text: str) -> str:
+    """A basic string of TOML, which JSON's are but for one character.
+
+    >>> _text('a "b"')
+    '"a \\\\"b\\\\""'
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

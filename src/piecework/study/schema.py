@@ -1,0 +1,396 @@
+"""What a study is: the schema of study.toml. `study_file` reads the file, `corpus.subsets` finds what it stands for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from piecework.common.exact import format_exact, parse_exact
+from piecework.common.mistakes import Mistake, did_you_mean
+from piecework.common.path_pattern import PathPattern
+from piecework.common.terms import MULTILINGUAL, OVERALL
+from piecework.errors import StudyError
+from piecework.study.recipe import Recipe
+from piecework.study.toml_lines import KeyPath
+
+if TYPE_CHECKING:
+    from piecework.study.subsets import Subset
+
+__all__ = [
+    "PRESETS",
+    "Analysis",
+    "Corpus",
+    "DocumentUnit",
+    "Sampling",
+    "Study",
+    "SubsetEntry",
+    "Weights",
+    "check_language",
+    "check_name",
+]
+
+DocumentUnit = Literal["file", "line"]
+Preset = Literal["gpt-sw3", "plain"]
+PRESETS: tuple[Preset, ...] = get_args(Preset)
+
+DEFAULT_CATEGORY = "all"
+WHITESPACE_RUNS = 23
+
+# Goes up whenever the same settings would give other counts.
+COUNTING_FORMAT = 1
+
+
+def check_name(name: str) -> str:
+    """Refuse what could not be the name of a folder, as names of studies and languages become.
+
+    >>> check_name("pt-BR")
+    'pt-BR'
+    """
+    if not name.strip() or name != name.strip():
+        raise ValueError("should not be empty, nor start or end with a space")
+    if name.startswith(".") or re.search(r"[/\\\x00-\x1f]", name):
+        raise ValueError("becomes a folder's name: it should not start with a dot, nor have a slash or line break")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ValueError("should be valid UTF-8") from None
+    return name
+
+
+def check_language(name: str) -> str:
+    """Refuse what could not be the name of a language's tokenizer."""
+    if re.fullmatch(r"multilingual(-\d+)?", name):
+        raise ValueError("is taken: it is the folder of the multilingual tokenizer; name the language otherwise")
+    if name == OVERALL:
+        raise ValueError("is taken: results call all languages together so; name the language otherwise")
+    return check_name(name)
+
+
+def _check_pattern(text: str) -> str:
+    if mistakes := list(PathPattern(text).mistakes()):
+        raise ValueError("; ".join(mistakes))
+    return text
+
+
+def _check_tells_language(text: str) -> str:
+    if "language" not in PathPattern(text).braces:
+        raise ValueError(
+            "does not tell the language: put {language} where it stands in the path, "
+            'or make it a [[corpus.subset]] with language = "..."'
+        )
+    return text
+
+
+def _fraction_of_documents(value: object) -> Fraction:
+    fraction = parse_exact(value)
+    if not 0 <= fraction <= 1:
+        raise ValueError('should be between 0 and 1, or between "0%" and "100%"')
+    return fraction
+
+
+def _weight(value: object) -> Fraction:
+    weight = parse_exact(value)
+    if weight < 0:
+        raise ValueError("a weight should not be negative; 0 leaves documents out")
+    return weight
+
+
+def _one_or_more(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+_AsText = PlainSerializer(format_exact, return_type=str)
+Share = Annotated[Fraction, PlainValidator(_fraction_of_documents), _AsText]
+Weight = Annotated[Fraction, PlainValidator(_weight), _AsText]
+Pattern = Annotated[str, AfterValidator(_check_pattern)]
+CorpusPattern = Annotated[Pattern, AfterValidator(_check_tells_language)]
+Language = Annotated[str, AfterValidator(check_language)]
+Category = Annotated[str, AfterValidator(check_name)]
+NonEmpty = Annotated[str, Field(min_length=1)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class SubsetEntry(_Table):
+    """One [[corpus.subset]]: files, and what they are where the path does not tell."""
+
+    language: Language | None = None
+    category: Category | None = None
+    path: Annotated[tuple[Pattern, ...], BeforeValidator(_one_or_more), Field(strict=False, min_length=1)]
+    text: NonEmpty | None = None
+    documents: DocumentUnit | None = None
+    code_token: NonEmpty | None = None
+
+    @field_validator("path")
+    @classmethod
+    def _says_what_it_is_once(cls, path: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        for pattern in path:
+            braces = PathPattern(pattern).braces
+            for name in braces:
+                if info.data.get(name) is not None:
+                    raise ValueError(f'has {{{name}}}, and {name} = "{info.data[name]}" is given too; drop one of them')
+            # A language that is there but wrong is missing in info.data, and a mistake of its own.
+            if "language" not in braces and info.data.get("language", "") is None:
+                raise ValueError(
+                    'has no {language}, and no language is given; add language = "..." to this [[corpus.subset]]'
+                )
+        return path
+
+
+class Corpus(_Table):
+    """[corpus]: where the documents are."""
+
+    path: Annotated[tuple[CorpusPattern, ...], BeforeValidator(_one_or_more), Field(strict=False)] = ()
+    text: NonEmpty = "text"
+    documents: DocumentUnit = "file"
+    subset: tuple[SubsetEntry, ...] = Field(default=(), strict=False)
+
+    @model_validator(mode="after")
+    def _names_files(self) -> Self:
+        if not self.path and not self.subset:
+            raise ValueError('names no files: give path = "data/{category}_{language}.jsonl", or a [[corpus.subset]]')
+        return self
+
+    def entries(self) -> Iterator[tuple[KeyPath, SubsetEntry]]:
+        """All of the corpus as entries, each with the key that it stands under."""
+        for index, pattern in enumerate(self.path):
+            yield ("corpus", "path", index), SubsetEntry(path=(pattern,))
+        for index, entry in enumerate(self.subset):
+            yield ("corpus", "subset", index), entry
+
+
+class Weights(_Table):
+    """[weights]: how much of each subset is wanted, beside the others; 1 where nothing is said."""
+
+    language: dict[str, Weight] = {}
+    category: dict[str, Weight] = {}
+    subset: dict[str, Weight] = {}
+    csv: NonEmpty | None = None
+    temperature: Share | None = None
+
+    @model_validator(mode="after")
+    def _come_from_one_place(self) -> Self:
+        tables = [name for name in ("language", "category", "subset") if getattr(self, name)]
+        sources = [*(["csv"] if self.csv else []), *(["temperature"] if self.temperature is not None else [])]
+        if len(sources) == 2 or (sources and tables):
+            raise ValueError(f"has {' and '.join([*sources, *tables])}; give tables, or csv, or temperature")
+        return self
+
+
+class Sampling(_Table):
+    """[sampling]: what share of the documents trains and evaluates, and what the weights act on."""
+
+    train: Share = Fraction(1, 100)
+    eval: Share = Fraction(2, 1000)
+    weighting: Literal["documents", "counts"] = "documents"
+
+    @field_validator("train")
+    @classmethod
+    def _not_nothing(cls, train: Fraction) -> Fraction:
+        if not train:
+            raise ValueError("leaves nothing to train on; the paper has 1%")
+        return train
+
+
+class Analysis(_Table):
+    """[analysis]: what is made and compared besides the multilingual tokenizer."""
+
+    vocab_sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(), strict=False)
+    monolingual: bool = True
+    tokenizers: dict[str, NonEmpty] = {}
+    """Outside tokenizers to compare with: a name for each, and its path."""
+
+
+def _resolve_recipe(value: object) -> Recipe:
+    """The settings of [recipe] on top of its preset. A ValidationError keeps its places inside the study's."""
+    if isinstance(value, Recipe):
+        return value
+    if not isinstance(value, Mapping):
+        raise PydanticCustomError("model_type", "Input should be a table")
+    settings = {key: _for_recipe(key, setting) for key, setting in value.items()}
+    preset = settings.pop("preset", PRESETS[0])
+    mistakes: list[InitErrorDetails] = []
+    if preset not in PRESETS:
+        expected = " or ".join(f"'{name}'" for name in PRESETS)
+        unknown = PydanticCustomError("literal_error", f"Input should be {expected}")
+        mistakes.append(InitErrorDetails(type=unknown, loc=("preset",), input=preset))
+    base = Recipe() if preset == "plain" else Recipe.gpt_sw3()
+    given = {name: getattr(base, name) for name in Recipe.model_fields if name in base.model_fields_set}
+    recipe = Recipe.__new__(Recipe)
+    try:
+        # Recipe's own __init__ makes one text of the mistakes; here their places are wanted.
+        BaseModel.__init__(recipe, **{**given, **settings})
+    except ValidationError as error:
+        for detail in error.errors():
+            same = PydanticCustomError(detail["type"], detail["msg"])
+            mistakes.append(InitErrorDetails(type=same, loc=detail["loc"], input=detail["input"]))
+    if mistakes:
+        raise ValidationError.from_exception_data("recipe", mistakes)
+    return recipe
+
+
+def _for_recipe(key: str, value: object) -> object:
+    if isinstance(value, Decimal):
+        return float(value)
+    # TOML has no null, and whitespace_runs can be none.
+    field = Recipe.model_fields.get(key)
+    return None if value == "none" and field and type(None) in get_args(field.annotation) else value
+
+
+class Study(_Table):
+    """A study: a corpus, how it is weighted and sampled, the recipe, and what is analysed.
+
+    Only the corpus has to be given; relative paths start at `folder`, which for `Study.load` is that of the file.
+
+    >>> study = Study(corpus={"path": "data/{category}_{language}.jsonl.zst"}, sampling={"train": "5%"})
+    >>> study.sampling.train, study.recipe.vocab_size
+    (Fraction(1, 20), 64000)
+    >>> Study(corpus={"pth": "data/{language}"})
+    Traceback (most recent call last):
+    piecework.errors.StudyError: unknown key "pth" in [corpus]; did you mean "path"?
+    """
+
+    name: Annotated[str, AfterValidator(check_name)] = "study"
+    description: str = ""
+    """What the data is, in a sentence or two: reports show it."""
+    seed: int = Field(default=1, ge=0, lt=1 << 64)
+    corpus: Corpus
+    weights: Weights = Weights()
+    sampling: Sampling = Sampling()
+    recipe: Annotated[Recipe, BeforeValidator(_resolve_recipe)] = Recipe.gpt_sw3()
+    analysis: Analysis = Analysis()
+
+    _folder: Path = PrivateAttr(Path())
+    _file: str | None = PrivateAttr(None)
+    _lines: dict[KeyPath, int] = PrivateAttr({})
+
+    def __init__(self, *, folder: str | os.PathLike[str] = ".", **settings: Any) -> None:
+        from piecework.study.file import explain
+
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise StudyError(Mistake(message) for _, message in explain(error)) from None
+        self._folder = Path(folder)
+        if mistakes := [self.mistake(key, message) for key, message in self.inconsistencies()]:
+            raise StudyError(mistakes)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, check_corpus: bool = True) -> Study:
+        """Read a study file, or raise a StudyError with all of its mistakes, each with its line.
+
+        The files of the corpus are looked up as well, since most mistakes are there; `check_corpus=False` leaves that
+        out, for work on counts whose corpus is elsewhere.
+        """
+        from piecework.study.file import load_study
+
+        return load_study(Path(path), check_corpus=check_corpus)
+
+    @property
+    def folder(self) -> Path:
+        """Where the study's relative paths start."""
+        return self._folder
+
+    @property
+    def file(self) -> str | None:
+        """The study file's path, as it was given; None for a study made in Python."""
+        return self._file
+
+    def mistake(self, key: KeyPath, message: str) -> Mistake:
+        """A mistake at that key: with its line, or that of the nearest table around it."""
+        while key and key not in self._lines:
+            key = key[:-1]
+        return Mistake(message, self._file, self._lines.get(key))
+
+    def has_key(self, *key: str | int) -> bool:
+        """Whether the study file has that key."""
+        return key in self._lines
+
+    def inconsistencies(self) -> Iterator[tuple[KeyPath, str]]:
+        """What is wrong between tables that are each right by themselves, and under which key."""
+        meta = len(self.recipe.meta_pieces()) + (WHITESPACE_RUNS if self.recipe.whitespace_runs else 0)
+        sizes = self.analysis.vocab_sizes
+        for index, size in enumerate(sizes):
+            key: KeyPath = ("analysis", "vocab_sizes", index)
+            where = f"vocab_sizes: {size} in [analysis]"
+            if size > self.recipe.vocab_size:
+                yield key, f"{where} is larger than vocab_size = {self.recipe.vocab_size}; sizes are cut from that one"
+            elif size <= meta:
+                yield key, f"{where} leaves no room for merges: {meta} pieces are special, bytes or whitespace"
+            elif size in sizes[:index]:
+                yield key, f"{where} is there twice"
+        if MULTILINGUAL in self.analysis.tokenizers:
+            key = ("analysis", "tokenizers", MULTILINGUAL)
+            yield key, f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: results call the study\'s own tokenizer so'
+        symbols = self.recipe.user_defined_symbols
+        for index, entry in enumerate(self.corpus.subset):
+            token = entry.code_token
+            if token is not None and token not in symbols:
+                yield (
+                    ("corpus", "subset", index, "code_token"),
+                    f'code_token = "{token}" in [[corpus.subset]]: not among the user_defined_symbols of the recipe, '
+                    f"so it would be cut into pieces{did_you_mean(token, symbols)}",
+                )
+
+    def counting_key(self, subsets: Sequence[Subset] | None = None) -> str:
+        """A hash of all settings that the counts depend on, in hexadecimal.
+
+        The recipe is not among them, but for `max_sentence_length` where it is given, as longer lines are not counted,
+        and for `clean_up`. Nor is where the files lie; which they are is for whoever keeps the counts to compare. The
+        subsets are those of `find_subsets`, which is called unless they are given.
+        """
+        if subsets is None:
+            from piecework.study.subsets import find_subsets
+
+            subsets = find_subsets(self)
+        return hashlib.sha256(json.dumps(self.counting_settings(subsets), sort_keys=True).encode()).hexdigest()
+
+    def counting_settings(self, subsets: Sequence[Subset]) -> dict[str, Any]:
+        """The settings that the counts depend on, for JSON."""
+        by_counts = self.sampling.weighting == "counts"
+        long_lines = "max_sentence_length" in self.recipe.model_fields_set
+        return {
+            "format": COUNTING_FORMAT,
+            "seed": self.seed,
+            "sampling": self.sampling.model_dump(mode="json"),
+            "max_sentence_length": self.recipe.max_sentence_length if long_lines else None,
+            # Not there where there is none, so that counts made before there was one are still good.
+            **({"clean_up": self.recipe.clean_up} if self.recipe.clean_up else {}),
+            "subsets": [
+                {
+                    "category": subset.category,
+                    "language": subset.language,
+                    "text": subset.text_field,
+                    "documents": subset.documents,
+                    "code_token": subset.code_token,
+                    # Weights that act on counts are applied later; what they leave out is not counted at all.
+                    "weight": format_exact(Fraction(subset.weight > 0) if by_counts else subset.weight),
+                }
+                for subset in sorted(subsets, key=lambda subset: (subset.language, subset.category))
+            ],
+        }

@@ -1,0 +1,275 @@
+"""What a study's corpus is on this disk: its subsets, each with files, settings and weight."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from piecework.common.exact import format_exact, format_percent
+from piecework.common.mistakes import Mistake, listed
+from piecework.common.path_pattern import Match, PathPattern
+from piecework.common.terms import TIKTOKEN
+from piecework.corpus.inputs import InputFile, find_files
+from piecework.errors import InputError, StudyError
+from piecework.study.schema import DEFAULT_CATEGORY, DocumentUnit, Study, SubsetEntry, check_language, check_name
+from piecework.study.toml_lines import KeyPath
+from piecework.study.weights import resolve_weights
+
+__all__ = ["Subset", "find_subsets", "look_for_subsets"]
+
+MOST_RESERVED = Fraction(1, 2)
+NAMES_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """The documents of one category in one language."""
+
+    category: str
+    language: str
+    files: tuple[InputFile, ...]
+    """Sorted by path, none twice."""
+    text_field: str
+    documents: DocumentUnit
+    """What a document is in plain text."""
+    code_token: str | None
+    weight: Fraction
+
+    @property
+    def name(self) -> str:
+        """The name that [weights] and results use; no two subsets of a study share it."""
+        return f"{self.category}_{self.language}"
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of its files as they are stored."""
+        return sum(file.size_bytes for file in self.files)
+
+
+@dataclass(slots=True)
+class _Found:
+    """A subset while its files are being collected."""
+
+    key: KeyPath
+    """Of the first entry that has files for it."""
+    settings: tuple[str, DocumentUnit, str | None]
+    """Text field, what a document is, code token."""
+    files: dict[str, InputFile] = field(default_factory=dict)
+
+
+_Name = tuple[str, str]  # category and language
+
+
+def find_subsets(study: Study) -> list[Subset]:
+    """The subsets of a study, sorted by language and category, or a StudyError with all that is wrong.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("law_sv.txt", "law_is.txt", "books_sv.txt"):
+    ...     _ = (folder / name).write_text("hej")
+    >>> study = Study(folder=folder, corpus={"path": "{category}_{language}.txt"}, weights={"language": {"is": 3}})
+    >>> [(subset.name, subset.weight) for subset in find_subsets(study)]
+    [('law_is', Fraction(3, 1)), ('books_sv', Fraction(1, 1)), ('law_sv', Fraction(1, 1))]
+    """
+    mistakes: list[Mistake] = []
+    subsets = look_for_subsets(study, mistakes)
+    if mistakes:
+        raise StudyError(mistakes)
+    return subsets
+
+
+def look_for_subsets(study: Study, mistakes: list[Mistake], *, check_samples: bool = True) -> list[Subset]:
+    """The subsets of a study as far as they are right; what is wrong is added to the mistakes."""
+    found: dict[_Name, _Found] = {}
+    has_gaps = False
+    for key, entry in study.corpus.entries():
+        for index, pattern in enumerate(entry.path):
+            place = key if key[1] == "path" else (*key, "path", index)
+            try:
+                _add_files(study, found, entry, PathPattern(pattern), place)
+            except StudyError as error:
+                mistakes += error.mistakes
+                has_gaps = True
+    _check_names(study, found, mistakes)
+    _check_files(study, found, mistakes)
+    _check_tokenizers(study, mistakes)
+    names = sorted(found, key=lambda name: (name[1], name[0]))
+    # Where a pattern is wrong, nobody can say which languages the corpus lacks.
+    if has_gaps:
+        return []
+    sizes = {name: (tuple(found[name].files.values()), found[name].settings[0]) for name in names}
+    weights = resolve_weights(study, sizes, mistakes)
+    subsets = [
+        Subset(
+            category=name[0],
+            language=name[1],
+            files=tuple(file for _, file in sorted(found[name].files.items())),
+            text_field=found[name].settings[0],
+            documents=found[name].settings[1],
+            code_token=found[name].settings[2],
+            weight=weights.get(name, Fraction(1)),
+        )
+        for name in names
+    ]
+    if check_samples:
+        _check_samples(study, subsets, mistakes)
+    return subsets
+
+
+def _add_files(
+    study: Study, found: dict[_Name, _Found], entry: SubsetEntry, pattern: PathPattern, place: KeyPath
+) -> None:
+    """Look up one pattern, and add its files to the subsets that they belong to."""
+    try:
+        matches = pattern.find(study.folder)
+    except OSError as error:
+        message = f'path = "{pattern.text}": cannot list the files: {error.strerror or error}'
+        raise StudyError([study.mistake(place, message)]) from error
+    except InputError as error:
+        raise StudyError([study.mistake(place, str(error))]) from error
+    if not matches:
+        raise StudyError([study.mistake(place, _nothing_matches(study, pattern))])
+    settings = (entry.text or study.corpus.text, entry.documents or study.corpus.documents, entry.code_token)
+    mistakes = []
+    for match in matches:
+        name = (entry.category or match.category or DEFAULT_CATEGORY, entry.language or match.language or "")
+        subset = found.setdefault(name, _Found(place, settings))
+        if settings != subset.settings:
+            before = study.mistake(subset.key, "").line
+            mistakes.append(
+                study.mistake(
+                    place,
+                    f'path = "{pattern.text}" has files of {"_".join(name)} too, and another '
+                    f"{_difference(settings, subset)} than {f'line {before}' if before else 'the path before'} "
+                    f"has for them; give both the same, or another category",
+                )
+            )
+            break
+        mistakes += _add_match(study, subset, match, place)
+    if mistakes:
+        raise StudyError(mistakes)
+
+
+def _add_match(study: Study, subset: _Found, match: Match, place: KeyPath) -> list[Mistake]:
+    try:
+        for file in find_files([match.path]):
+            subset.files.setdefault(
+                os.path.normpath(file.path) if isinstance(file.path, Path) else str(file.path), file
+            )
+    except InputError as error:
+        return [study.mistake(place, str(error))]
+    return []
+
+
+def _difference(settings: tuple[str, DocumentUnit, str | None], subset: _Found) -> str:
+    names = ("text", "documents", "code_token")
+    return " and ".join(
+        name for name, ours, theirs in zip(names, settings, subset.settings, strict=True) if ours != theirs
+    )
+
+
+def _nothing_matches(study: Study, pattern: PathPattern) -> str:
+    """Say that no file matches, and what is there instead."""
+    message = f'path = "{pattern.text}" matches no file'
+    folder = pattern.literal_folder(study.folder)
+    try:
+        if not folder.is_dir():
+            return f"{message}: there is no folder {folder}"
+        if isinstance(folder, Path):
+            names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in os.scandir(folder))
+        else:
+            names = folder.names()
+    except OSError as error:
+        return f"{message}: cannot list {folder}: {error.strerror}"
+    if not names:
+        return f"{message}: the folder {folder} is empty"
+    return f"{message}; the folder {folder} has {listed(names, NAMES_SHOWN)}"
+
+
+def _check_names(study: Study, found: Mapping[_Name, _Found], mistakes: list[Mistake]) -> None:
+    """Names that a path gave are names of folders and keys of tables as well."""
+    subsets: dict[str, _Name] = {}
+    for name, subset in found.items():
+        for kind, value, check in (("category", name[0], check_name), ("language", name[1], check_language)):
+            try:
+                check(value)
+            except ValueError as error:
+                mistakes.append(study.mistake(subset.key, f"{{{kind}}} is {value!r} in a path: {error}"))
+        same = subsets.setdefault("_".join(name), name)
+        if same != name:
+            mistakes.append(
+                study.mistake(
+                    subset.key,
+                    f'two subsets would have the name "{"_".join(name)}": category {same[0]} in language {same[1]}, '
+                    f"and category {name[0]} in language {name[1]}; rename one",
+                )
+            )
+
+
+def _check_files(study: Study, found: Mapping[_Name, _Found], mistakes: list[Mistake]) -> None:
+    """One text belongs to one subset, or it would be counted twice; another field of the same file is another text."""
+    owners: dict[tuple[str, str], _Name] = {}
+    shared: dict[tuple[_Name, _Name], list[str]] = {}
+    for name, subset in found.items():
+        for path in subset.files:
+            owner = owners.setdefault((path, subset.settings[0]), name)
+            if owner != name:
+                shared.setdefault((owner, name), []).append(path)
+    for (owner, name), paths in shared.items():
+        mistakes.append(
+            study.mistake(
+                found[name].key,
+                f"{listed(paths, NAMES_SHOWN)} would be counted twice, for {'_'.join(owner)} and for {'_'.join(name)}; "
+                f"make one of the patterns narrower",
+            )
+        )
+
+
+def _check_tokenizers(study: Study, mistakes: list[Mistake]) -> None:
+    for name, path in study.analysis.tokenizers.items():
+        # An encoding of tiktoken goes by its name.
+        if not path.startswith(TIKTOKEN) and not (study.folder / path).exists():
+            key = ("analysis", "tokenizers", name)
+            mistakes.append(study.mistake(key, f'{name} = "{path}" in [analysis.tokenizers]: no such file or folder'))
+
+
+def _check_samples(study: Study, subsets: Sequence[Subset], mistakes: list[Mistake]) -> None:
+    """The evaluation sample of the heaviest subset has to leave half of the documents to training."""
+    used = [subset for subset in subsets if subset.weight]
+    if not used:
+        if subsets:
+            mistakes.append(study.mistake(("weights",), "every subset has weight 0, so nothing is left of the corpus"))
+        return
+    heaviest = max(used, key=lambda subset: subset.weight)
+    acting = heaviest.weight if study.sampling.weighting == "documents" else Fraction(1)
+    fraction = study.sampling.eval
+    if acting * fraction <= MOST_RESERVED:
+        return
+    message = f"eval = {format_percent(fraction)} in [sampling]"
+    if acting != 1:
+        product = format_percent(acting * fraction)
+        message += f" times the largest weight, {format_exact(acting)} of {heaviest.name}, is {product}"
+    message += f": more than half of the documents; lower eval to {_at_most(MOST_RESERVED / acting)} or less"
+    if acting != 1 and fraction <= MOST_RESERVED:
+        message += f", or the weight to {format_exact(MOST_RESERVED / fraction)} or less"
+    key: KeyPath = ("sampling", "eval")
+    mistakes.append(study.mistake(key if study.has_key(*key) else _heaviest_factor(study, heaviest), message))
+
+
+def _heaviest_factor(study: Study, subset: Subset) -> KeyPath:
+    """The key of the largest of the weights that multiply to that of the subset."""
+    factors: dict[KeyPath, Fraction] = {("weights",): Fraction(0)}
+    for kind, name in (("language", subset.language), ("category", subset.category), ("subset", subset.name)):
+        if weight := getattr(study.weights, kind).get(name):
+            factors["weights", kind, name] = weight
+    return max(factors, key=lambda key: factors[key])
+
+
+def _at_most(fraction: Fraction) -> str:
+    """A percentage with three decimals, rounded down.
+
+    >>> _at_most(Fraction(1, 600))
+    '0.166%'
+    """
+    return f"{format_exact(Fraction(int(fraction * 100_000), 1000))}%"

@@ -1,0 +1,333 @@
+"""What a folder holds, guessed from the names of its files: patterns for language and category; the text field."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from glob import escape
+from pathlib import Path
+from typing import Literal
+
+from piecework.common.path_pattern import PathPattern
+from piecework.common.storage import relative_name
+from piecework.corpus.fields import guess_text_field
+from piecework.corpus.inputs import COMPRESSIONS, FORMATS, InputFile, find_files
+from piecework.corpus.languages import CODE, SOURCE_SUFFIXES, is_language
+from piecework.errors import InputError
+from piecework.study.recipe import CODE_TOKENS
+from piecework.study.schema import DEFAULT_CATEGORY
+
+__all__ = ["Group", "Survey", "survey_folder"]
+
+UNDETERMINED = "und"
+"""ISO 639's code for a language that nobody determined."""
+
+# Not text of the corpus, though they look like it.
+_LEFT_OUT_FOLDERS = frozenset({"out", "node_modules", "__pycache__", "venv", "site-packages"})
+_LEFT_OUT_FILES = re.compile(r"(?i)(readme|licen[sc]e|copying|changelog|changes|notice|requirements)\b.*")
+# part-00001, 3, 00001-of-00010; and books_part-00001
+_SHARD = re.compile(r"(?i)(?:part|shard|chunk)?[-_.]?\d+(?:[-_.]?of[-_.]?\d+)?")
+_NAMED_SHARD = re.compile(rf"(?P<base>.*?)(?P<separator>[-_.]){_SHARD.pattern.removeprefix('(?i)')}", re.IGNORECASE)
+_SAYS_NOTHING = frozenset({"all", "chunk", "corpus", "data", "docs", "documents", "part", "shard", "text", "train"})
+
+MOST_CATEGORIES = 30
+MOST_NAMED_FILES = 20
+FILES_WORTH_A_DOCUMENT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Files that one pattern names, or several, and what they are."""
+
+    patterns: tuple[str, ...]
+    files: tuple[InputFile, ...]
+    language: str | None = None
+    """Where the pattern does not tell it."""
+    category: str | None = None
+    code_token: str | None = None
+    text: str | None = None
+    """The field of the text; None for plain text."""
+    documents: Literal["file", "line"] | None = None
+    """What a document of plain text is; None for other formats."""
+
+    subsets: tuple[tuple[str, str], ...] = ()
+    """The categories and languages that its files are of."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of its files as they are stored."""
+        return sum(file.size_bytes for file in self.files)
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of its files."""
+        return sorted({language for _, language in self.subsets})
+
+    @property
+    def categories(self) -> list[str]:
+        """The categories of its files."""
+        return sorted({category for category, _ in self.subsets})
+
+
+@dataclass(slots=True)
+class Survey:
+    """The groups of a folder, and what a person should know about them."""
+
+    groups: list[Group] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Suffixes of the files that cannot be read, and how many each."""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A file's path below the folder, taken apart."""
+
+    path: str
+    folders: tuple[str, ...]
+    stem: str
+    tail: str
+    """All suffixes that say how to read it, such as `.jsonl.zst`."""
+
+
+def survey_folder(folder: Path) -> Survey:
+    """Look at the names of all files below the folder, and into some of them.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("books_sv.txt", "books_is.txt", "old_law_sv.txt"):
+    ...     _ = (folder / name).write_text("hej")
+    >>> [group.patterns for group in survey_folder(folder).groups]
+    [('{category}_{language}.txt',)]
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; name the one that has the text")
+    survey = Survey()
+    names = list(_readable_names(folder, survey))
+    sources = [name for name in names if _suffix(name.tail) in SOURCE_SUFFIXES]
+    texts = [name for name in names if _suffix(name.tail) in FORMATS]
+    # A script or a note beside the data belongs to its user, not to the corpus.
+    if data := [name for name in texts if _suffix(name.tail) != ".md" or name.folders]:
+        texts = data
+        sources = [name for name in sources if name.folders]
+    shapes: dict[tuple[str, int], list[_Name]] = {}
+    for name in texts:
+        shapes.setdefault((name.tail, len(name.folders)), []).append(name)
+    for alike in shapes.values():
+        survey.groups += _group_by_language(folder, alike, names, survey)
+    survey.groups += _group_sources(folder, sources)
+    return survey
+
+
+def _readable_names(folder: Path, survey: Survey) -> Iterator[_Name]:
+    for root, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT_FOLDERS)
+        above = Path(root).relative_to(folder).parts
+        for name in sorted(names):
+            if name.startswith(".") or _LEFT_OUT_FILES.fullmatch(name):
+                continue
+            stem, tail = _split_name(name)
+            path = "/".join((*above, name))
+            if not tail:
+                survey.left_out[Path(name).suffix or "no suffix"] += 1
+            elif re.search(r"[{}\\]", path) or not path.isprintable():
+                survey.notes.append(f"{path!r} is left out: no pattern can name it; rename the file")
+            else:
+                yield _Name(path, above, stem, tail)
+
+
+def _split_name(name: str) -> tuple[str, str]:
+    """A name without the suffixes that say how to read it, and these; none of a file that is no text.
+
+    >>> _split_name("books_sv.jsonl.zst"), _split_name("setup.py"), _split_name("cover.png")
+    (('books_sv', '.jsonl.zst'), ('setup', '.py'), ('cover.png', ''))
+    """
+    compression = suffix if (suffix := Path(name).suffix).lower() in COMPRESSIONS else ""
+    suffix = Path(name.removesuffix(compression)).suffix
+    tail = suffix + compression
+    known = suffix.lower() in FORMATS or suffix.lower() in SOURCE_SUFFIXES
+    return (name.removesuffix(tail), tail) if known else (name, "")
+
+
+def _suffix(tail: str) -> str:
+    """The suffix that tells the format, without that of the compression.
+
+    >>> _suffix(".jsonl.zst"), _suffix(".PY")
+    ('.jsonl', '.py')
+    """
+    return f".{tail.lower().split('.')[1]}"
+
+
+def _group_by_language(folder: Path, names: Sequence[_Name], others: Sequence[_Name], survey: Survey) -> list[Group]:
+    """Cover the files with as few patterns as possible: each time the one that most of the rest agree with."""
+    stems_tell = _stems_are_categories(names)
+    remaining = {name.path: list(dict.fromkeys(_templates(name, stems_tell))) for name in names}
+    by_path = {name.path: name for name in names}
+    readable = {name.path for name in others}
+    groups: list[Group] = []
+    while True:
+        votes: Counter[str] = Counter()
+        order: dict[str, int] = {}
+        for templates in remaining.values():
+            votes.update(templates)
+            for index, template in enumerate(templates):
+                order[template] = min(index, order.get(template, index))
+        if not votes:
+            break
+        best = min(votes, key=lambda template: (-votes[template], order[template], template))
+        covered = [path for path, templates in remaining.items() if best in templates]
+        groups += _of_template(folder, best, covered, survey)
+        for path in covered:
+            del remaining[path]
+    if remaining:
+        groups += _of_no_language(folder, [by_path[path] for path in remaining], readable, survey)
+    return groups
+
+
+def _stems_are_categories(names: Sequence[_Name]) -> bool:
+    """Whether the files of a folder are its categories (`sv/books.jsonl`), or just documents (`sv/1234.txt`)."""
+    folders: dict[str, set[tuple[str, ...]]] = {}
+    for name in names:
+        folders.setdefault(_without_shard(name.stem)[0], set()).add(name.folders)
+    if len(folders) > MOST_CATEGORIES:
+        return False
+    is_text = FORMATS[_suffix(names[0].tail)] == "text"
+    return not is_text or all(len(places) > 1 for places in folders.values())
+
+
+def _without_shard(stem: str) -> tuple[str, str]:
+    """A stem without the number of a part, and the separator before that.
+
+    >>> _without_shard("books-00001-of-00010"), _without_shard("part-7"), _without_shard("books_sv")
+    (('books', '-'), ('', ''), ('books_sv', ''))
+    """
+    if _SHARD.fullmatch(stem):
+        return "", ""
+    match = _NAMED_SHARD.fullmatch(stem)
+    return (match["base"], match["separator"]) if match else (stem, "")
+
+
+def _templates(name: _Name, stems_tell: bool) -> Iterator[str]:
+    """Patterns that tell the language of this file, the most telling first."""
+    base, separator = _without_shard(name.stem)
+    end = (f"{separator}*" if separator else "") + escape(name.tail)
+    literal = [escape(part) for part in name.folders]
+    anything = ["*"] * len(literal)
+    for before, joint, after in _cuts(base):
+        for folders in (literal, anything):
+            if is_language(after):
+                yield "/".join([*folders, f"{'*' if _says_nothing(before) else '{category}'}{joint}{{language}}{end}"])
+            if is_language(before):
+                yield "/".join([*folders, f"{{language}}{joint}{'*' if _says_nothing(after) else '{category}'}{end}"])
+    places = [index for index, part in enumerate(name.folders) if is_language(part)]
+    if is_language(base):
+        for folders in (literal, anything):
+            yield "/".join([*folders, f"{{language}}{end}"])
+            for index in range(len(folders)):
+                yield "/".join([*folders[:index], "{category}", *folders[index + 1 :], f"{{language}}{end}"])
+    for place in reversed(places):
+        for folders in (literal, anything):
+            around = [*folders[:place], "{language}", *folders[place + 1 :]]
+            if stems_tell and base and not _says_nothing(base):
+                yield "/".join([*around, f"{{category}}{end}"])
+            yield "/".join([*around, f"*{escape(name.tail)}"])
+            for index in range(len(around)):
+                if index != place:
+                    yield "/".join([*around[:index], "{category}", *around[index + 1 :], f"*{escape(name.tail)}"])
+
+
+def _cuts(stem: str) -> Iterator[tuple[str, str, str]]:
+    """A stem cut at its last separator, and at its first."""
+    for match in (re.fullmatch(r"(.+)([_.-])(.+?)", stem), re.fullmatch(r"(.+?)([_.-])(.+)", stem)):
+        if match:
+            yield match[1], match[2], match[3]
+
+
+def _says_nothing(name: str) -> bool:
+    return name.lower() in _SAYS_NOTHING or not _without_shard(name)[0]
+
+
+def _of_template(folder: Path, template: str, covered: Sequence[str], survey: Survey) -> Iterator[Group]:
+    """The group of a pattern; or one for each language, if the pattern would take in other files as well."""
+    pattern = PathPattern(template)
+    wanted = {folder / path for path in covered}
+    matches = pattern.find(folder)
+    if {match.path for match in matches} == wanted and all(is_language(match.language or "") for match in matches):
+        yield _look_into(folder, Group((template,), tuple(find_files(sorted(wanted)))), survey)
+        return
+    by_language: dict[str, list[Path]] = {}
+    for match in matches:
+        if match.path in wanted:
+            by_language.setdefault(match.language or "", []).append(match.path)
+    for language, paths in sorted(by_language.items()):
+        narrow = template.replace("{language}", escape(language))
+        if [match.path for match in PathPattern(narrow).find(folder)] == paths:
+            patterns: tuple[str, ...] = (narrow,)
+        else:
+            patterns = tuple(escape(path.relative_to(folder).as_posix()) for path in paths)
+        yield _look_into(folder, Group(patterns, tuple(find_files(paths)), language=language), survey)
+
+
+def _of_no_language(folder: Path, names: Sequence[_Name], readable: set[str], survey: Survey) -> Iterator[Group]:
+    """Files whose names tell no language: by folder, as a pattern if that takes in nothing else, else one by one."""
+    by_folder: dict[tuple[str, ...], list[_Name]] = {}
+    for name in names:
+        by_folder.setdefault(name.folders, []).append(name)
+    for folders, alike in by_folder.items():
+        paths = {name.path for name in alike}
+        tells = _stems_are_categories(alike) and not any(_without_shard(name.stem)[0] != name.stem for name in alike)
+        wild = PathPattern(
+            "/".join([*map(escape, folders), f"{'{category}' if tells else '*'}{escape(alike[0].tail)}"])
+        )
+        matched = {relative_name(match.path, folder) for match in wild.find(folder)}
+        if matched & readable == paths:
+            patterns: tuple[str, ...] = (wild.text,)
+            category = folders[-1] if folders and not tells else None
+        elif len(alike) <= MOST_NAMED_FILES:
+            patterns = tuple(escape(name.path) for name in alike)
+            category = folders[-1] if folders else None
+        else:
+            survey.notes.append(
+                f"{len(alike):,} files such as {alike[0].path} are left out: no name tells the language"
+            )
+            continue
+        files = tuple(find_files(folder / path for path in sorted(paths)))
+        yield _look_into(folder, Group(patterns, files, language=UNDETERMINED, category=category), survey)
+
+
+def _group_sources(folder: Path, names: Iterable[_Name]) -> Iterator[Group]:
+    """Source code: a category for each programming language."""
+    by_category: dict[str, dict[str, list[str]]] = {}
+    for name in names:
+        above = f"{escape(name.folders[0])}/**/" if name.folders else ""
+        patterns = by_category.setdefault(SOURCE_SUFFIXES[_suffix(name.tail)], {})
+        patterns.setdefault(f"{above}*{escape(name.tail)}", []).append(name.path)
+    for category, found in sorted(by_category.items()):
+        paths = sorted(path for paths in found.values() for path in paths)
+        token = f"<|{category}|>"
+        yield Group(
+            tuple(sorted(found)),
+            tuple(find_files(folder / path for path in paths)),
+            language=CODE,
+            category=category,
+            code_token=token if token in CODE_TOKENS else None,
+            documents="file",
+            subsets=((category, CODE),),
+        )
+
+
+def _look_into(folder: Path, group: Group, survey: Survey) -> Group:
+    """Add what the paths tell, and what only the files do: the field of the text, or what a document is."""
+    matches = [match for pattern in group.patterns for match in PathPattern(pattern).find(folder)]
+    subsets = {
+        (group.category or match.category or DEFAULT_CATEGORY, group.language or match.language or UNDETERMINED)
+        for match in matches
+    }
+    group = replace(group, subsets=tuple(sorted(subsets)))
+    if group.files[0].format == "text":
+        return replace(group, documents="file" if len(group.files) >= FILES_WORTH_A_DOCUMENT else "line")
+    text, _ = guess_text_field(group.files)
+    if text is None:
+        survey.notes.append(f"no field with text in {group.files[0].path}; set `text` to the one that has it")
+    return replace(group, text=text or "text")

@@ -1,0 +1,162 @@
+"""The weight of each subset: from the tables of a study, from a CSV, or from a temperature."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from piecework.common.mistakes import Mistake, did_you_mean, listed
+from piecework.corpus.inputs import InputFile
+from piecework.corpus.readers import open_batches
+from piecework.errors import InputError
+from piecework.study.csv_weights import read_csv
+from piecework.study.schema import Study
+
+__all__ = ["estimate_text_bytes", "resolve_weights", "temperature_weights"]
+
+# Enough to tell what share of a stored file is text: JSON around it, and how far it is compressed.
+SAMPLED_FILES = 4
+SAMPLED_BYTES = 1 << 20
+
+SMALLEST_WEIGHT = Decimal("0.000001")
+
+_Name = tuple[str, str]  # category and language
+_Files = tuple[Sequence[InputFile], str]  # and the text field
+
+
+def resolve_weights(study: Study, subsets: Mapping[_Name, _Files], mistakes: list[Mistake]) -> dict[_Name, Fraction]:
+    """The weight of each subset of the corpus; weights for what the corpus does not have are mistakes."""
+    if study.weights.csv is not None:
+        return _weights_of_csv(study, list(subsets), mistakes)
+    if study.weights.temperature is not None:
+        try:
+            return _weights_by_temperature(subsets, study.weights.temperature)
+        except InputError as error:
+            mistakes.append(study.mistake(("weights", "temperature"), f"cannot measure the corpus: {error}"))
+            return {}
+    tables = study.weights
+    names = {
+        "language": sorted({language for _, language in subsets}),
+        "category": sorted({category for category, _ in subsets}),
+        "subset": ["_".join(name) for name in subsets],
+    }
+    for kind, known in names.items():
+        for name in getattr(tables, kind):
+            if name not in known:
+                mistakes.append(study.mistake(("weights", kind, name), _not_there(kind, name, known)))
+    one = Fraction(1)
+    return {
+        name: tables.category.get(name[0], one)
+        * tables.language.get(name[1], one)
+        * tables.subset.get("_".join(name), one)
+        for name in subsets
+    }
+
+
+def _not_there(kind: str, name: str, known: Iterable[str], where: str = "[weights]") -> str:
+    known = list(known)
+    plural = {"language": "languages", "category": "categories", "subset": "subsets"}[kind]
+    hint = did_you_mean(name, known)
+    return f'{where}: the corpus has no {kind} "{name}"{hint or f"; its {plural} are {listed(known)}"}'
+
+
+def _weights_of_csv(study: Study, subsets: Sequence[_Name], mistakes: list[Mistake]) -> dict[_Name, Fraction]:
+    """Every subset of the corpus needs a weight; a cell for one that the corpus lacks does no harm."""
+    assert study.weights.csv is not None
+    path = study.folder / study.weights.csv
+    if not path.is_file():
+        key = ("weights", "csv")
+        mistakes.append(study.mistake(key, f'csv = "{study.weights.csv}" in [weights]: no such file'))
+        return {}
+    before = len(mistakes)
+    table = read_csv(path, mistakes)
+    if len(mistakes) > before and not table.weights:
+        return {}
+    categories, languages = (sorted({name[index] for name in subsets}) for index in (0, 1))
+    for language, column in table.columns.items():
+        if language not in languages:
+            mistakes.append(
+                Mistake(_not_there("language", language, languages, f"column {column}"), str(path), table.header_line)
+            )
+    for category, line in table.rows.items():
+        if category not in categories:
+            mistakes.append(Mistake(_not_there("category", category, categories, "column 1"), str(path), line))
+    for category in categories:
+        if category not in table.rows:
+            mistakes.append(Mistake(f'no row for category "{category}" of the corpus', str(path)))
+    for language in languages:
+        if language not in table.columns:
+            mistakes.append(Mistake(f'no column for language "{language}" of the corpus', str(path)))
+    for category, language in subsets:
+        if category in table.rows and language in table.columns and (category, language) not in table.weights:
+            cell = f"column {table.columns[language]} ({language})"
+            message = f"{cell} is empty, and the corpus has {category}_{language}; give it a weight, 0 to leave it out"
+            mistakes.append(Mistake(message, str(path), table.rows[category]))
+    return table.weights
+
+
+def _weights_by_temperature(subsets: Mapping[_Name, _Files], alpha: Fraction) -> dict[_Name, Fraction]:
+    text_bytes: dict[str, int] = {}
+    for (_, language), (files, text_field) in subsets.items():
+        text_bytes[language] = text_bytes.get(language, 0) + estimate_text_bytes(files, text_field)
+    weights = temperature_weights(text_bytes, alpha)
+    return {name: weights[name[1]] for name in subsets}
+
+
+def temperature_weights(text_bytes: Mapping[str, int], alpha: Fraction) -> dict[str, Fraction]:
+    """Weights with which language i has the share qᵢ ∝ pᵢ^α of the sample, where pᵢ is its share of the text.
+
+    The weight is qᵢ / pᵢ, so the sample as a whole stays as large as without weights. It is rounded to six decimals,
+    and computed in decimal arithmetic, so that it is the same on every machine.
+
+    >>> temperature_weights({"sv": 900, "is": 100}, Fraction(1, 2))
+    {'sv': Fraction(833333, 1000000), 'is': Fraction(5, 2)}
+    """
+    context = Context(prec=50, rounding=ROUND_HALF_EVEN)
+    total = Decimal(sum(text_bytes.values()))
+    exponent = context.divide(Decimal(alpha.numerator), Decimal(alpha.denominator))
+    shares = {name: context.divide(Decimal(size), total) for name, size in text_bytes.items() if size}
+    powers = {name: context.power(share, exponent) for name, share in shares.items()}
+    sum_of_powers = sum(powers.values(), Decimal(0))
+    weights = {}
+    for name in text_bytes:
+        if name not in shares:
+            weights[name] = Fraction(1)  # empty files: any weight will do
+            continue
+        wanted = context.divide(powers[name], sum_of_powers)
+        weight = context.divide(wanted, shares[name]).quantize(SMALLEST_WEIGHT, context=context)
+        weights[name] = Fraction(max(weight, SMALLEST_WEIGHT))
+    return weights
+
+
+def estimate_text_bytes(files: Sequence[InputFile], text_field: str) -> int:
+    """How many bytes of text files hold: their size, times the share of it that text takes at the start of some.
+
+    Languages can be stored in different ways, and a file of .jsonl.zst holds three times the text of a plain one of the
+    same size. Of each format at most four files are looked at, spread evenly, and of each of these one megabyte.
+    """
+    by_format: dict[tuple[str, str | None], list[InputFile]] = {}
+    for file in files:
+        by_format.setdefault((file.format, file.compression), []).append(file)
+    total = 0
+    for (file_format, compression), alike in by_format.items():
+        stored = [file for file in sorted(alike, key=lambda file: str(file.path)) if file.size_bytes]
+        size_bytes = sum(file.size_bytes for file in stored)
+        if not stored or (file_format == "text" and compression is None):
+            total += size_bytes
+            continue
+        text = read = 0
+        for index in range(min(SAMPLED_FILES, len(stored))):
+            file = stored[index * len(stored) // min(SAMPLED_FILES, len(stored))]
+            batch = next(iter(open_batches([file], text_field=text_field, batch_bytes=SAMPLED_BYTES)), None)
+            if batch is not None:
+                text += _text_bytes(batch.documents)
+                read += batch.read_bytes
+        total += size_bytes * text // max(1, read)
+    return total
+
+
+def _text_bytes(documents: Any) -> int:
+    if hasattr(documents, "to_pylist"):  # an Arrow array
+        documents = documents.to_pylist()
+    return sum(len(document.encode() if isinstance(document, str) else document) for document in documents)
