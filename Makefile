@@ -6,10 +6,11 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 SOURCES := $(wildcard core/*/*.cpp core/*/*.hpp) CMakeLists.txt pyproject.toml
 CORE_FILES := $(wildcard core/*/*.cpp core/*/*.hpp)
 
-.PHONY: demo test chromium java lint format bench core-test clean
+.PHONY: demo test chromium java lint format bench core-test clean FORCE
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
+# pip notes at installation which Python files there are: an added or removed one means to install again.
 # What others publish as sources (pyspark) is built without isolation too, so setuptools must be able to make wheels.
 $(VENV)/.tools:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=") if sys.version_info < (3, 11) else None'
@@ -18,7 +19,11 @@ $(VENV)/.tools:
 	$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja "setuptools>=70.1"
 	touch $@
 
-$(VENV)/.installed: $(VENV)/.tools $(SOURCES)
+$(VENV)/.python-files: $(VENV)/.tools FORCE
+	@find src -name '*.py' | LC_ALL=C sort > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(VENV)/.installed: $(VENV)/.tools $(VENV)/.python-files $(SOURCES)
 	$(PIP) install --no-build-isolation -e .
 	touch $@
 

@@ -1,0 +1,177 @@
+"""The order of the folders: each imports only from those before it, and no deferred import hides a cycle."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import piecework
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src/piecework"
+CORE = ROOT / "core"
+
+PACKAGES = (
+    "errors",
+    "common",
+    "corpus",
+    "study",
+    "counting",
+    "tokenizer",
+    "training",
+    "evaluation",
+    "results",
+    "report",
+    "playground",
+    "pipeline",
+    "cli",
+)
+CORE_FOLDERS = ("text", "system", "count", "train", "model", "encode", "evaluate", "bindings")
+
+# Cycles that are being removed. Nothing is added here.
+KNOWN_IMPORTS = {
+    ("piecework.counting.merge", "piecework.counting.store"),
+    ("piecework.counting.spark", "piecework.counting.local"),
+    ("piecework.errors", "piecework.common.mistakes"),
+    ("piecework.results.folder", "piecework.report"),
+    ("piecework.results.folder", "piecework.report.page"),
+    ("piecework.study.file", "piecework.study.schema"),
+    ("piecework.study.subsets", "piecework.study.schema"),
+    ("piecework.study.weights", "piecework.study.schema"),
+    ("piecework.study.weights", "piecework.study.subsets"),
+    ("piecework.tokenizer.outside_huggingface", "piecework.tokenizer.outside"),
+    ("piecework.tokenizer.outside_sentencepiece", "piecework.tokenizer.outside"),
+    ("piecework.tokenizer.outside_tiktoken", "piecework.tokenizer.outside"),
+}
+KNOWN_INCLUDES = {("core/model/vocabulary.hpp", "encode/encoder.hpp")}
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import statement anywhere in a module: at its top, in a function, or for type checkers only."""
+
+    importer: str
+    imported: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.importer}:{self.line} imports {self.imported}"
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def imports_of(module: str) -> Iterator[Import]:
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}:{node.lineno}: write imports with their full path"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            if name.startswith("piecework."):
+                yield Import(module, defining_module(name), node.lineno)
+
+
+def defining_module(name: str) -> str:
+    """The module that an imported name comes from: `piecework.Tokenizer` comes from `piecework.tokenizer.tokenizer`."""
+    if name in MODULES:
+        return name
+    parent, _, attribute = name.rpartition(".")
+    home = piecework._HOMES.get(attribute) if parent == "piecework" else None
+    return f"piecework.{home}" if home else parent
+
+
+# `piecework` imports its public names when they are used, and `python -m piecework` starts the command line:
+# both stand outside the order.
+OUTSIDE = {"piecework", "piecework.__main__"}
+IMPORTS = [
+    found
+    for module in MODULES.keys() - OUTSIDE
+    for found in imports_of(module)
+    if found.imported in MODULES.keys() - OUTSIDE
+]
+
+
+def package_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def position(module: str) -> int:
+    return PACKAGES.index(package_of(module))
+
+
+def test_every_package_has_its_position() -> None:
+    found = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert found - {"__init__", "__main__"} == set(PACKAGES)
+
+
+def test_packages_import_only_from_those_before_them() -> None:
+    assert len(IMPORTS) > 400
+    wrong = [
+        str(each)
+        for each in IMPORTS
+        if position(each.imported) > position(each.importer) and (each.importer, each.imported) not in KNOWN_IMPORTS
+    ]
+    assert wrong == []
+
+
+def test_the_package_itself_gives_only_its_public_names() -> None:
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "piecework":
+                names = {alias.name for alias in node.names}
+                assert names <= {"__version__", "_core", *piecework.__all__}, f"{module}:{node.lineno}"
+
+
+def test_no_cycles_hide_in_deferred_imports() -> None:
+    graph: dict[str, set[str]] = {module: set() for module in MODULES}
+    for each in IMPORTS:
+        if each.imported != each.importer and (each.importer, each.imported) not in KNOWN_IMPORTS:
+            graph[each.importer].add(each.imported)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_core_folders_include_only_from_those_before_them() -> None:
+    sources = sorted(path for folder in CORE_FOLDERS for path in (CORE / folder).glob("*.[ch]pp"))
+    assert {path.parent.name for path in sources} == set(CORE_FOLDERS)
+    wrong, checked = [], 0
+    for path in sources:
+        name = path.relative_to(ROOT).as_posix()
+        for included in re.findall(r'#include "([^"]+)"', path.read_text(encoding="utf-8")):
+            folder = included.split("/")[0]
+            assert (CORE / included).is_file(), f"{name} includes {included}: write the path from core/"
+            checked += 1
+            if CORE_FOLDERS.index(folder) > CORE_FOLDERS.index(path.parent.name) and (
+                (name, included) not in KNOWN_INCLUDES
+            ):
+                wrong.append(f"{name} includes {included}")
+    assert checked > 100
+    assert wrong == []
+
+
+def test_core_headers_do_not_include_each_other_in_a_circle() -> None:
+    graph = {
+        path.relative_to(CORE).as_posix(): re.findall(r'#include "([^"]+)"', path.read_text(encoding="utf-8"))
+        for path in CORE.rglob("*.hpp")
+    }
+    TopologicalSorter(graph).prepare()
+
+
+def test_only_bindings_know_python() -> None:
+    for path in sorted(CORE.rglob("*.[ch]pp")):
+        knows_python = re.search(r"#include <(nanobind|Python)", path.read_text(encoding="utf-8")) is not None
+        assert not knows_python or path.parent.name == "bindings", path
