@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from piecework.evaluation.tables import Table
     from piecework.evaluation.units import count_units
     from piecework.evaluation.vocabulary import analyse_vocabulary
+    from piecework.pipeline.results import StudyResults
     from piecework.pipeline.run import run
-    from piecework.results.folder import StudyResults
     from piecework.study.recipe import Recipe
     from piecework.study.schema import Study
     from piecework.tokenizer.edit import Edited, edit
@@ -69,7 +69,7 @@ _HOMES = {
     "RecipeError": "errors",
     "Study": "study.schema",
     "StudyError": "errors",
-    "StudyResults": "results.folder",
+    "StudyResults": "pipeline.results",
     "Table": "evaluation.tables",
     "Token": "tokenizer.tokenizer",
     "Tokenizer": "tokenizer.tokenizer",

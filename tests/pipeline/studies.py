@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from counting.corpora import made_up_documents, write
+from piecework.pipeline.results import StudyResults
 from piecework.pipeline.run import run
-from piecework.results.folder import RUN_FILE, StudyResults
+from piecework.results.folder import RUN_FILE
 from piecework.study.schema import Study
 
 STUDY = """

@@ -9,7 +9,7 @@ import sentencepiece
 
 import piecework as pw
 from piecework.errors import InputError, StudyError
-from piecework.results.folder import StudyResults
+from piecework.pipeline.results import StudyResults
 from piecework.results.study_tables import TITLES
 from piecework.study.schema import Study
 from pipeline.studies import STUDY, change_study, contents, run_study, times, write_study
@@ -273,7 +273,7 @@ def test_no_results(tmp_path: Path, study: Path) -> None:
         StudyResults.load(tmp_path / "empty")
     run = study.parent / "out" / "run.json"
     run.write_text(run.read_text().replace('"complete": true', '"complete": false'))
-    with pytest.raises(InputError, match="has not been run to its end"):
+    with pytest.raises(InputError, match="has not finished"):
         StudyResults.load(run.parent)
     results, _ = run_study(study)
     with pytest.raises(InputError, match='no tokenizer "fi"; there is multilingual,'):

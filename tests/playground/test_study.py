@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import piecework as pw
+from piecework.pipeline.results import StudyResults
 from piecework.playground.app import Answers
 from piecework.playground.catalogue import Catalogue
 from piecework.playground.figures import METRICS, FiguresOfAll
 from piecework.playground.requests import MergesRequest, VocabularyRequest
-from piecework.results.folder import StudyResults
 from pipeline.studies import run_study, write_study
 from playground.running import running
 
@@ -90,5 +90,5 @@ def test_without_counts_the_tables_tell(folder: Path, tmp_path: Path) -> None:
 def test_a_study_that_is_not_done(tmp_path: Path, folder: Path) -> None:
     shutil.copytree(folder, tmp_path / "half")
     (tmp_path / "half" / "run.json").write_text('{"format": 1, "complete": false}')
-    with pytest.raises(pw.InputError, match="has not been run to its end"):
+    with pytest.raises(pw.InputError, match="has not finished"):
         StudyResults.load(tmp_path / "half")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from piecework.results.folder import StudyResults
+from piecework.pipeline.results import StudyResults
 from report.studies import HOSTILE_LANGUAGE, HOSTILE_NAME, HOSTILE_TEXT, run_study
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import piecework as pw
+from piecework.pipeline.results import StudyResults
 from piecework.pipeline.run import run
-from piecework.results.folder import StudyResults
 
 SYLLABLES = ("för en ska til på ver land og ð het ing ar sæ lø mo ki ti nu ra sk el ba do gi fe hu vi jo py ka").split()  # noqa: SIM905
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import COMMAND, environment
-from piecework.results.folder import StudyResults
+from piecework.pipeline.results import StudyResults
 
 
 def run(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from piecework.pipeline.results import StudyResults
 from piecework.report import notebook_html, write_figures, write_report
 from piecework.report.page import TEMPLATES, figures_of, render
-from piecework.results.folder import StudyResults
 from report.html import Element, parse
 from report.studies import HOSTILE_LANGUAGE, HOSTILE_NAME
 

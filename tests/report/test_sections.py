@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
+from piecework.pipeline.results import StudyResults
 from piecework.report.blocks import Heading, Sheet
 from piecework.report.charts import BarChart, DotChart, HeatChart, Histogram, LineChart
 from piecework.report.page import figures_of
 from piecework.report.sections.sizes import _gain
-from piecework.results.folder import StudyResults
 
 Charts = dict[str, BarChart | DotChart | HeatChart | Histogram | LineChart]
 

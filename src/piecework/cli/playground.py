@@ -66,10 +66,10 @@ def _catalogue(sources: tuple[str, ...], counts: Path | None) -> "Catalogue":
     from piecework import Counts
     from piecework.cli.compare import named_sources
     from piecework.playground.catalogue import Catalogue
-    from piecework.results.folder import RUN_FILE, StudyResults
+    from piecework.results.folder import RUN_FILE, StudyFolder
 
     if not sources:
         raise click.UsageError("nothing to show; give the folder of a study, or tokenizers: piecework playground DIR")
     if len(sources) == 1 and (Path(sources[0]) / RUN_FILE).exists():
-        return Catalogue.of_study(StudyResults.load(sources[0]))
+        return Catalogue.of_study(StudyFolder.load(sources[0]))
     return Catalogue.of_models(named_sources(sources), counts=Counts.load(counts) if counts is not None else None)

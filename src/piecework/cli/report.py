@@ -30,9 +30,9 @@ def command(terminal: Terminal, folder: Path, out: Path | None, open_page: bool,
       piecework report out/nordic --out nordic.html
       piecework report out/nordic --json | jq -r '.findings[]'
     """
-    from piecework.results.folder import FIGURES_FOLDER, StudyResults
+    from piecework.results.folder import FIGURES_FOLDER, StudyFolder
 
-    results = StudyResults.load(folder)
+    results = StudyFolder.load(folder)
     page = out or results.report
     # The study's own page is made of its figures and can be made again; another file may be someone's.
     if out is not None and out.resolve() != results.report.resolve():

@@ -13,7 +13,7 @@ from piecework.cli.terminal import Terminal, format_bytes, format_count, format_
 
 if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
-    from piecework.results.folder import StudyResults
+    from piecework.pipeline.results import StudyResults
     from piecework.study.schema import Study
 
 __all__ = ["command"]

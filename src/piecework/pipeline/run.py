@@ -28,6 +28,7 @@ from piecework.evaluation.units import EvaluationUnits
 from piecework.pipeline.counts import StudyCounts, counts_of
 from piecework.pipeline.outside import compare_outside, load_all, stamps
 from piecework.pipeline.passages import find_passages, load_passages, save_passages
+from piecework.pipeline.results import StudyResults
 from piecework.pipeline.tokenizers import Trained, Training
 from piecework.results.cards import write_cards
 from piecework.results.folder import (
@@ -38,7 +39,6 @@ from piecework.results.folder import (
     RUN_FILE,
     STUDY_FILE,
     TOKENIZERS_FOLDER,
-    StudyResults,
 )
 from piecework.results.latex import write_latex
 from piecework.results.state import State, key_of
@@ -284,7 +284,7 @@ class _Run:
             "skipped": description["skipped"],
             "inputs": {"key": description["counting_key"], "files": description["files"]},
         }
-        return StudyResults(self.state.folder, content, made=tables)
+        return StudyResults(self.state.folder, content, tables=tables)
 
     def _present(self, results: StudyResults, made: Sequence[str]) -> list[str]:
         """Model cards, the report, its figures, LaTeX: whatever is for people. The names of the stages."""
@@ -318,7 +318,7 @@ class _Run:
 
 
 def _write_report(results: StudyResults) -> list[Path]:
-    from piecework.report import write_report
+    from piecework.report import write_report  # here: a run with nothing to do does not load the report's packages
 
     return write_report(results, results.report, figures=results.folder / FIGURES_FOLDER)
 

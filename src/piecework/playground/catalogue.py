@@ -16,7 +16,7 @@ import numpy as np
 from piecework.common.terms import MULTILINGUAL, TIKTOKEN
 from piecework.errors import InputError
 from piecework.playground.cuts import SizedTokenizer
-from piecework.results.folder import TOKENIZERS_FOLDER, StudyResults
+from piecework.results.folder import TOKENIZERS_FOLDER, StudyFolder
 from piecework.tokenizer.columns import TokenColumns, token_columns
 from piecework.tokenizer.outside import OutsideTokenizer, load_outside
 from piecework.tokenizer.outside_sentencepiece import SentencePieceBpe
@@ -199,7 +199,7 @@ class Catalogue:
         loaders: Mapping[str, Callable[[], Shown]],
         *,
         paths: Mapping[str, Path] | None = None,
-        study: StudyResults | None = None,
+        study: StudyFolder | None = None,
         counts: UnitSource | None = None,
     ) -> None:
         if not loaders:
@@ -213,7 +213,7 @@ class Catalogue:
         self._counts = counts
 
     @classmethod
-    def of_study(cls, study: StudyResults) -> Catalogue:
+    def of_study(cls, study: StudyFolder) -> Catalogue:
         """The tokenizers of a study, and its figures."""
 
         def loader(name: str) -> Callable[[], Shown]:

@@ -16,7 +16,7 @@ from piecework.evaluation.metrics import Array, Metric, find_metrics
 from piecework.playground.catalogue import Catalogue, NativeTokenizer
 
 if TYPE_CHECKING:
-    from piecework.results.folder import StudyResults
+    from piecework.results.folder import StudyFolder
 
 __all__ = ["METRICS", "Figures", "FiguresOfAll"]
 
@@ -108,7 +108,7 @@ class FiguresOfAll:
         return Figures(smallest or 0, curves, tuple(found.groups), found.frequency_array(name))
 
 
-def _from_tables(study: StudyResults) -> Figures:
+def _from_tables(study: StudyFolder) -> Figures:
     sizes = study.tables["sizes"].to_arrow()
     names = np.array(sizes.column("language").to_pylist())
     all_sizes = sizes.column("vocab_size").to_numpy()

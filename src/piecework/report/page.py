@@ -33,7 +33,7 @@ from piecework.report.svg import identified
 if TYPE_CHECKING:
     import jinja2
 
-    from piecework.results.folder import StudyResults
+    from piecework.results.folder import StudyFolder
 
 __all__ = ["notebook_html", "write_figures", "write_report"]
 
@@ -53,7 +53,7 @@ SECTIONS = (
 )
 
 
-def write_report(results: StudyResults, path: Path, *, figures: Path | None = None) -> list[Path]:
+def write_report(results: StudyFolder, path: Path, *, figures: Path | None = None) -> list[Path]:
     """Write the report of a study to one HTML file, its charts into the folder `figures`; return the files."""
     readings = Readings(results)
     sections = list(_sections(readings))
@@ -64,7 +64,7 @@ def write_report(results: StudyResults, path: Path, *, figures: Path | None = No
     return [path, *(_write_charts(sections, figures) if figures is not None else ())]
 
 
-def write_figures(results: StudyResults, folder: Path) -> list[Path]:
+def write_figures(results: StudyFolder, folder: Path) -> list[Path]:
     """Write every chart as an SVG file of its own, in light colours, and return the files."""
     return _write_charts(_sections(Readings(results)), folder)
 
@@ -80,12 +80,12 @@ def _write_charts(sections: Iterable[Section], folder: Path) -> list[Path]:
     return written
 
 
-def figures_of(results: StudyResults) -> list[Figure]:
+def figures_of(results: StudyFolder) -> list[Figure]:
     """The charts of a study, in the order of the report."""
     return [figure for section in _sections(Readings(results)) for figure in section.figures]
 
 
-def notebook_html(results: StudyResults) -> str:
+def notebook_html(results: StudyFolder) -> str:
     """The findings and charts of a study for a notebook: no script, in light colours on white."""
     readings = Readings(results)
     template = _environment().get_template("notebook.html.j2")
@@ -93,7 +93,7 @@ def notebook_html(results: StudyResults) -> str:
     return str(inline_colours(page))
 
 
-def render(results: StudyResults) -> str:
+def render(results: StudyFolder) -> str:
     """The report as HTML."""
     readings = Readings(results)
     return _page(readings, list(_sections(readings)))

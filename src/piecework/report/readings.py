@@ -15,7 +15,7 @@ from piecework.evaluation.tables import Table
 from piecework.report.palette import Look, language_looks
 
 if TYPE_CHECKING:
-    from piecework.results.folder import StudyResults
+    from piecework.results.folder import StudyFolder
 
 __all__ = ["Reading", "Readings"]
 
@@ -32,7 +32,7 @@ class Reading:
 class Readings:
     """The tables of a study, read as often as needed, looked up quickly."""
 
-    def __init__(self, results: StudyResults) -> None:
+    def __init__(self, results: StudyFolder) -> None:
         self.results = results
         self.languages = list(results.languages)
         self.looks: dict[str, Look] = language_looks(self.languages)

@@ -14,7 +14,7 @@ from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.corpus.languages import CODE, language_name
 from piecework.evaluation.metrics import find_metrics
 from piecework.evaluation.tables import Table, format_figure
-from piecework.results.folder import CARD_FILE, TOKENIZERS_FOLDER, StudyResults
+from piecework.results.folder import CARD_FILE, TOKENIZERS_FOLDER, StudyFolder
 from piecework.study.schema import Study
 
 __all__ = ["model_card", "write_cards"]
@@ -24,7 +24,7 @@ METRICS = ("fertility", "continued_words", "word_fertility", "bytes_per_token", 
 Row = Mapping[str, Any]
 
 
-def write_cards(results: StudyResults) -> list[Path]:
+def write_cards(results: StudyFolder) -> list[Path]:
     """Write the card of each tokenizer, and tell which files they are."""
     written = []
     for name in results.tokenizers:

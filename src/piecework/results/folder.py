@@ -1,4 +1,4 @@
-"""What a study leaves in its folder, and reading it back: settings, tables, tokenizers, counts."""
+"""The folder of a study's results: the names of its files, and a reader of its tables, tokenizers and counts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from piecework.common.terms import MULTILINGUAL
 from piecework.errors import InputError
 from piecework.evaluation.tables import Table
+from piecework.results.table_names import TITLES
 
 if TYPE_CHECKING:
     from piecework.counting.store import Counts
@@ -28,7 +29,7 @@ __all__ = [
     "RUN_FILE",
     "STUDY_FILE",
     "TOKENIZERS_FOLDER",
-    "StudyResults",
+    "StudyFolder",
     "read_run",
 ]
 
@@ -43,21 +44,21 @@ FIGURES_FOLDER = f"{RESULTS_FOLDER}/figures"
 LATEX_FOLDER = f"{RESULTS_FOLDER}/latex"
 
 
-class StudyResults:
-    """The results of a study: `piecework.run` gives them, and `load` finds them again."""
+class StudyFolder:
+    """Reads the results of a study from its folder; nothing is read before it is asked for."""
 
-    def __init__(self, folder: Path, run: Mapping[str, Any], *, made: Mapping[str, Table] | None = None) -> None:
-        """Use `load` or `piecework.run` instead. `made` are tables that need not be read."""
+    def __init__(self, folder: Path, run: Mapping[str, Any], *, tables: Mapping[str, Table] | None = None) -> None:
+        """Use `load` instead. `tables` are already in memory, so they are not read."""
         self.folder = folder
         self.run = run
-        """What run.json holds: versions, settings, inputs, timings, memory, skipped records."""
-        self.tables: Mapping[str, Table] = StoredTables(folder / RESULTS_FOLDER, made or {})
-        """The tables by name, each read when it is first asked for; docs/study.md lists their columns."""
+        """The content of run.json: versions, settings, inputs, timings, memory, skipped records."""
+        self.tables: Mapping[str, Table] = StoredTables(folder / RESULTS_FOLDER, tables or {})
+        """The tables by name, each read on first use; docs/study.md lists their columns."""
         self._tokenizers: dict[str, Tokenizer] = {}
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> StudyResults:
-        """The results in a study's output folder, or an InputError that says what is missing."""
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """Loads a study's output folder, or raises an InputError that says what is missing."""
         folder = Path(folder)
         run = read_run(folder)
         if run is None:
@@ -65,13 +66,13 @@ class StudyResults:
             raise InputError(f"{folder}: {what}; first run piecework run STUDY.toml --out {folder}")
         if not run.get("complete"):
             raise InputError(
-                f"{folder}: the study has not been run to its end; piecework run STUDY.toml --out {folder} goes on"
+                f"{folder}: the study has not finished; piecework run STUDY.toml --out {folder} resumes it"
             )
         return cls(folder, run)
 
     @cached_property
     def study(self) -> Study:
-        """The study as it was resolved. Its corpus need not be there any more."""
+        """The study with all settings resolved. Its corpus may be gone."""
         from piecework.study.schema import Study
 
         return Study.load(self.folder / STUDY_FILE, check_corpus=False)
@@ -93,11 +94,11 @@ class StudyResults:
 
     @property
     def report(self) -> Path:
-        """The page to read."""
+        """The path of the report."""
         return self.folder / REPORT_FILE
 
     def tokenizer(self, name: str = MULTILINGUAL) -> Tokenizer:
-        """A tokenizer of the study, loaded when it is first asked for."""
+        """A tokenizer of the study, loaded on first use."""
         from piecework.tokenizer.tokenizer import Tokenizer
 
         if name not in self.tokenizers:
@@ -108,26 +109,22 @@ class StudyResults:
 
     @cached_property
     def counts(self) -> Counts | None:
-        """The counts that all was made of; None where they were removed, which nothing else depends on."""
+        """The counts of the study; None if they were deleted, which breaks nothing else."""
         from piecework.counting.store import Counts
 
         return Counts.load(self.folder) if (self.folder / "counts").is_dir() else None
 
     def __repr__(self) -> str:
-        return f"StudyResults({str(self.folder)!r}: {len(self.tokenizers)} tokenizers, {', '.join(self.languages)})"
-
-    def _repr_html_(self) -> str:
-        from piecework.report import notebook_html
-
-        return notebook_html(self)
+        name = type(self).__name__
+        return f"{name}({str(self.folder)!r}: {len(self.tokenizers)} tokenizers, {', '.join(self.languages)})"
 
 
 class StoredTables(Mapping[str, Table]):
-    """Tables of a folder by name, read when they are asked for."""
+    """The tables in a folder by name, each read on first use."""
 
-    def __init__(self, folder: Path, made: Mapping[str, Table]) -> None:
+    def __init__(self, folder: Path, tables: Mapping[str, Table]) -> None:
         self._folder = folder
-        self._read = dict(made)
+        self._read = dict(tables)
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._read:
@@ -135,8 +132,6 @@ class StoredTables(Mapping[str, Table]):
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        from piecework.results.study_tables import TITLES
-
         return (name for name in TITLES if (self._folder / f"{name}.parquet").exists())
 
     def __len__(self) -> int:
@@ -145,8 +140,6 @@ class StoredTables(Mapping[str, Table]):
     def _load(self, name: str) -> Table:
         import pyarrow as pa
         import pyarrow.parquet as pq
-
-        from piecework.results.study_tables import TITLES
 
         path = self._folder / f"{name}.parquet"
         if name not in TITLES or not path.exists():
@@ -160,7 +153,7 @@ class StoredTables(Mapping[str, Table]):
 
 
 def read_run(folder: Path) -> dict[str, Any] | None:
-    """What run.json says, or nothing where there is none."""
+    """The content of run.json, or None if there is no such file."""
     path = folder / RUN_FILE
     try:
         run = json.loads(path.read_text(encoding="utf-8"))

@@ -20,6 +20,7 @@ from piecework.evaluation.units import EvaluationUnits
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
 from piecework.results.findings import check_findings
 from piecework.results.summary import summarise
+from piecework.results.table_names import TITLES
 from piecework.tokenizer.pieces import GROUP_ORDER
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -29,27 +30,7 @@ if TYPE_CHECKING:
 
     from piecework.counting.store import Counts
 
-__all__ = ["TITLES", "Passage", "study_tables", "study_units"]
-
-TITLES = {
-    "summary": "What was found",
-    "corpus": "Subsets, weights and samples",
-    "skipped": "Records that were left out",
-    "metrics": "Metrics",
-    "sizes": "Metrics at every vocabulary size",
-    "vocabulary": "Vocabulary groups",
-    "lengths": "Lengths of pieces",
-    "use": "Use of the vocabulary by language",
-    "pieces": "Pieces of the multilingual tokenizer",
-    "overlap": "Vocabulary overlap",
-    "overlap_sizes": "Overlap with monolingual vocabularies at every size",
-    "outside": "Beside other tokenizers",
-    "outside_overlap": "Vocabulary overlap with other tokenizers",
-    "outside_words": "Words that other tokenizers cut otherwise",
-    "examples": "Passages in tokens",
-    "findings": "The paper's findings on this text",
-}
-"""The tables, in the order in which a reader wants them."""
+__all__ = ["Passage", "study_tables", "study_units"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,23 @@
+"""The names and titles of a study's tables."""
+
+__all__ = ["TITLES"]
+
+TITLES = {
+    "summary": "What was found",
+    "corpus": "Subsets, weights and samples",
+    "skipped": "Records that were left out",
+    "metrics": "Metrics",
+    "sizes": "Metrics at every vocabulary size",
+    "vocabulary": "Vocabulary groups",
+    "lengths": "Lengths of pieces",
+    "use": "Use of the vocabulary by language",
+    "pieces": "Pieces of the multilingual tokenizer",
+    "overlap": "Vocabulary overlap",
+    "overlap_sizes": "Overlap with monolingual vocabularies at every size",
+    "outside": "Beside other tokenizers",
+    "outside_overlap": "Vocabulary overlap with other tokenizers",
+    "outside_words": "Words that other tokenizers cut otherwise",
+    "examples": "Passages in tokens",
+    "findings": "The paper's findings on this text",
+}
+"""By name, the title of each table, in reading order."""
