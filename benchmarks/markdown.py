@@ -59,7 +59,8 @@ def size_of(text: Result) -> str:
 def versioned(result: Result, name: str) -> str:
     package = {"Hugging Face tokenizers": "tokenizers"}.get(name, name.split()[0].lower())
     version = result["versions"].get(package)
-    return f"{name} {version}" if version else name
+    names_its_release = name[-1].isdigit()
+    return f"{name} {version}" if version and not names_its_release else name
 
 
 def machine(result: Result) -> str:

@@ -49,6 +49,7 @@ class Contender:
     rounds: int | None = None  # fewer than the benchmark's own, for contenders that are slow
     limit_s: float = 3600.0
     threads: int = 2
+    release: Path | None = None  # a folder with another release of the package, imported instead of the installed one
 
 
 @dataclass(frozen=True)
@@ -66,21 +67,22 @@ def contender_command(name: str, *arguments: object) -> list[str]:
     return [sys.executable, "-m", "benchmarks.contenders", name, *map(str, arguments)]
 
 
-def installed_version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+def installed_version(package: str, folder: Path | None = None) -> str | None:
+    """The version of a package, installed or in a folder of its own; None where it is missing."""
+    path = {"path": [str(folder)]} if folder else {}
+    return next((found.version for found in importlib.metadata.distributions(name=package, **path)), None)
 
 
 def run(contender: Contender) -> Run:
     """Run a contender once, to its end or its time limit."""
-    if contender.package and installed_version(contender.package) is None:
+    if contender.package and installed_version(contender.package, contender.release) is None:
         return Run("not installed", 0, 0, 0)
     environment = os.environ | {
         "RAYON_NUM_THREADS": str(contender.threads),
         "TOKENIZERS_PARALLELISM": "true" if contender.threads > 1 else "false",
     }
+    if contender.release:
+        environment["PYTHONPATH"] = str(contender.release)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or each process would compile its sources anew
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()

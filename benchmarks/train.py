@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from benchmarks.markdown import DASH, OURS, Result, figure, ratio, sameness, siz
 from benchmarks.measure import Bench, Contender, contender_command, from_command_line, interleave, run, save
 
 VOCAB_SIZE = 64_000
+OLDER_SENTENCEPIECE = Path(sys.prefix) / "oracles" / "sentencepiece-0.2.2"
 THREADS = 2
 
 
@@ -33,6 +35,14 @@ def piecework_trainer(text: Path, out: Path, *, whitespace_runs: str = "none") -
 def sentencepiece_trainer(text: Path, out: Path) -> Contender:
     command = contender_command("train-sentencepiece", text, out, VOCAB_SIZE, THREADS)
     return Contender("SentencePiece", command, package="sentencepiece")
+
+
+def older_sentencepiece_trainer(text: Path, out: Path) -> Contender:
+    """The release before the current one, from the folder into which the Makefile installs it."""
+    newest = sentencepiece_trainer(text, out)
+    return replace(
+        newest, name=f"SentencePiece {OLDER_SENTENCEPIECE.name.rpartition('-')[2]}", release=OLDER_SENTENCEPIECE
+    )
 
 
 def compare(first: Path, second: Path) -> dict[str, Any]:
@@ -68,7 +78,12 @@ def benchmark(bench: Bench) -> dict[str, Any]:
         ),
     }
     ours, oracle = out / "piecework", out / "sentencepiece"
-    contenders = [piecework_trainer(text, ours), sentencepiece_trainer(text, oracle), *peers.values()]
+    contenders = [
+        piecework_trainer(text, ours),
+        sentencepiece_trainer(text, oracle),
+        older_sentencepiece_trainer(text, out / "sentencepiece-older"),
+        *peers.values(),
+    ]
     return {
         "text": bench.describe_text(),
         "settings": {
