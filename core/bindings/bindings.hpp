@@ -1,0 +1,16 @@
+// What each stage puts into the module. These files only convert, release the GIL and map errors.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace piecework {
+
+namespace nb = nanobind;
+
+void bind_count(nb::module_& m);
+void bind_train(nb::module_& m);
+void bind_model(nb::module_& m);
+void bind_encode(nb::module_& m);
+void bind_evaluate(nb::module_& m);
+
+}  // namespace piecework

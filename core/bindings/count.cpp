@@ -1,0 +1,208 @@
+// Counting: word tables, counters, sorted files.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <numeric>
+
+#include "bindings/arrow.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/text.hpp"
+#include "count/document_counter.hpp"
+#include "count/runs.hpp"
+#include "count/word_counter.hpp"
+#include "text/arrow_strings.hpp"
+#include "text/utf8.hpp"
+
+namespace piecework {
+namespace {
+
+std::vector<uint32_t> all_indices(const WordTable& table) {
+  std::vector<uint32_t> indices(table.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
+}
+
+// Words, in canonical order or in none. A word that opens a line stands as it is, any other has ▁ in front.
+auto table_columns(const WordTable& table, bool ordered) {
+  TextColumns columns;
+  {
+    nb::gil_scoped_release unlocked;
+    table.visit_each(ordered ? table.sorted() : all_indices(table), [&](uint32_t index) {
+      const Word word = table.at(index);
+      if (!word.opens_line) columns.data += kSpaceMarkUtf8;
+      columns.data += word.bytes;
+      columns.end_row(word.count);
+    });
+  }
+  return columns.buffers();
+}
+
+// Units, in their order or in none.
+auto take_evaluation(DocumentCounter& counter, bool plain, bool ordered) {
+  UnitColumns columns;
+  {
+    nb::gil_scoped_release unlocked;
+    const WordTable table = counter.take_evaluation(plain);
+    table.visit_each(ordered ? DocumentCounter::sorted_units(table) : all_indices(table),
+                     [&](uint32_t index) { columns.add(DocumentCounter::unit_at(table, index)); });
+  }
+  return columns.buffers();
+}
+
+// The next rows of merged runs, up to so many and so many bytes of text, and at least one; none at the end.
+auto next_words(RunMerger& merger, size_t rows, size_t text_bytes) {
+  TextColumns columns;
+  {
+    nb::gil_scoped_release unlocked;
+    columns.reserve(rows, text_bytes);
+    while (columns.counts.size() < rows && columns.data.size() < text_bytes && merger.next()) {
+      columns.data += merger.key();
+      columns.end_row(merger.count());
+    }
+  }
+  return columns.buffers();
+}
+
+auto next_units(RunMerger& merger, size_t rows, size_t text_bytes) {
+  UnitColumns columns;
+  {
+    nb::gil_scoped_release unlocked;
+    columns.reserve(rows, text_bytes);
+    while (columns.counts.size() < rows && columns.data.size() < text_bytes && merger.next()) {
+      columns.add(DocumentCounter::unit_of_key(merger.key(), merger.count()));
+    }
+  }
+  return columns.buffers();
+}
+
+void queue_word(WordTable& table, std::string_view text, uint64_t count) {
+  const bool marked = text.starts_with(kSpaceMarkUtf8);
+  if (marked) text.remove_prefix(kSpaceMarkUtf8.size());
+  if (text.find(' ') != text.npos || text.find('\n') != text.npos || text.find(kSpaceMarkUtf8) != text.npos) {
+    throw nb::value_error("a word has no space, no newline, and a ▁ only at its start");
+  }
+  table.queue(text, !marked, count, text.data() + text.size());
+}
+
+void add_columns(WordTable& table, nb::handle words, nb::handle counts) {
+  const ArrowInput word_input(words), count_input(counts);
+  const std::vector<std::string_view> texts = arrow_strings(*word_input.schema, *word_input.array);
+  if (std::string_view(count_input.schema->format) != "L" ||
+      static_cast<int64_t>(texts.size()) != count_input.array->length) {
+    throw nb::value_error("words and counts must be a string and a uint64 column of the same length");
+  }
+  const auto* values = static_cast<const uint64_t*>(count_input.array->buffers[1]) + count_input.array->offset;
+  for (size_t i = 0; i < texts.size(); ++i) queue_word(table, texts[i], values[i]);
+  table.flush();
+}
+
+}  // namespace
+
+void bind_count(nb::module_& m) {
+  nb::exception<CountOverflow>(m, "CountOverflowError", PyExc_OverflowError);
+  nb::exception<DamagedRun>(m, "DamagedRunError", PyExc_ValueError);
+
+  nb::class_<WordTable>(m, "WordTable")
+      .def(nb::init<>())
+      .def("__len__", &WordTable::size)
+      .def_prop_ro("total", &WordTable::total)
+      .def_prop_ro("memory_bytes", &WordTable::memory_bytes)
+      .def("columns", &table_columns, nb::kw_only(), nb::arg("ordered") = true)
+      .def("add_columns", &add_columns, nb::arg("words"), nb::arg("counts"))
+      .def(
+          "merge", [](WordTable& table, const WordTable& other) { table.merge(other); }, nb::arg("other"),
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("scale", &WordTable::scale, nb::arg("factor"), nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<CountStatistics>(m, "CountStatistics")
+      .def_ro("bytes", &CountStatistics::bytes)
+      .def_ro("lines", &CountStatistics::lines)
+      .def_ro("marked_lines", &CountStatistics::marked_lines)
+      .def_ro("long_lines", &CountStatistics::long_lines)
+      .def_ro("invalid_bytes", &CountStatistics::invalid_bytes);
+
+  nb::class_<WordCounter>(m, "WordCounter")
+      .def(nb::init<unsigned, size_t>(), nb::arg("threads"), nb::arg("max_line_bytes"))
+      .def(
+          "add_texts",
+          [](WordCounter& counter, nb::sequence texts) {
+            const TextBatch batch = texts_of(texts);
+            nb::gil_scoped_release unlocked;
+            counter.add(batch.views, batch.known_valid);
+          },
+          nb::arg("texts"))
+      .def(
+          "add_arrow",
+          [](WordCounter& counter, nb::handle array) {
+            const ArrowInput input(array);
+            const std::vector<std::string_view> texts = arrow_strings(*input.schema, *input.array);
+            nb::gil_scoped_release unlocked;
+            counter.add(texts, false);
+          },
+          nb::arg("array"))
+      .def_prop_ro("memory_bytes", &WordCounter::memory_bytes)
+      .def_prop_ro("statistics", &WordCounter::statistics)
+      .def("finish", &WordCounter::finish, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<DocumentCounter>(m, "DocumentCounter")
+      .def(nb::init<>())
+      .def(
+          "add_training",
+          [](DocumentCounter& counter, nb::sequence documents, uint64_t copies) {
+            const TextBatch batch = texts_of(documents);
+            nb::gil_scoped_release unlocked;
+            counter.add_training(batch.views, batch.known_valid, copies);
+          },
+          nb::arg("documents"), nb::arg("copies"))
+      .def(
+          "add_evaluation",
+          [](DocumentCounter& counter, nb::sequence documents, const std::vector<uint8_t>& buckets, nb::bytes prefix) {
+            const TextBatch batch = texts_of(documents);
+            const std::string_view before(prefix.c_str(), prefix.size());
+            nb::gil_scoped_release unlocked;
+            counter.add_evaluation(batch.views, buckets, before);
+          },
+          nb::arg("documents"), nb::arg("buckets"), nb::arg("prefix"))
+      .def_prop_ro("memory_bytes", &DocumentCounter::memory_bytes)
+      .def_prop_ro("statistics", &DocumentCounter::statistics)
+      .def("take_training", &DocumentCounter::take_training)
+      .def("take_evaluation", &take_evaluation, nb::arg("plain"), nb::kw_only(), nb::arg("ordered") = true)
+      .def(
+          "write_training",
+          [](DocumentCounter& counter, nb::bytes path) {
+            const std::string file = path_of(path);
+            nb::gil_scoped_release unlocked;
+            return counter.write_training(file);
+          },
+          nb::arg("path"))
+      .def(
+          "write_evaluation",
+          [](DocumentCounter& counter, nb::bytes path, bool plain) {
+            const std::string file = path_of(path);
+            nb::gil_scoped_release unlocked;
+            return counter.write_evaluation(plain, file);
+          },
+          nb::arg("path"), nb::arg("plain"));
+
+  nb::class_<RunMerger>(m, "RunMerger")
+      .def(
+          "__init__",
+          [](RunMerger* self, const std::vector<nb::bytes>& paths) { new (self) RunMerger(paths_of(paths)); },
+          nb::arg("paths"))
+      .def("words", &next_words, nb::arg("rows"), nb::arg("text_bytes"))
+      .def("units", &next_units, nb::arg("rows"), nb::arg("text_bytes"));
+
+  m.def(
+      "merge_runs",
+      [](const std::vector<nb::bytes>& paths, nb::bytes path) {
+        const std::vector<std::string> files = paths_of(paths);
+        const std::string file = path_of(path);
+        nb::gil_scoped_release unlocked;
+        merge_runs(files, file);
+      },
+      nb::arg("paths"), nb::arg("path"));
+}
+
+}  // namespace piecework

@@ -1,0 +1,209 @@
+// Encoding: text to tokens and back.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/text.hpp"
+#include "encode/encoder.hpp"
+#include "model/vocabulary.hpp"
+#include "text/utf8.hpp"
+
+namespace piecework {
+namespace {
+
+// Python's ints for ids, made once: a list of ids is then a list of pointers.
+PyObject* id_object(uint32_t id) {
+  static std::vector<PyObject*> objects;
+  while (objects.size() <= id) objects.push_back(PyLong_FromSize_t(objects.size()));
+  return Py_NewRef(objects[id]);
+}
+
+// Lists of ints cannot form cycles, yet each new list brings the next collection closer: it took a sixth of the time.
+class PausedCollector {
+ public:
+  PausedCollector() : was_enabled_(PyGC_Disable()) {}
+  ~PausedCollector() {
+    if (was_enabled_) PyGC_Enable();
+  }
+  PausedCollector(const PausedCollector&) = delete;
+  PausedCollector& operator=(const PausedCollector&) = delete;
+
+ private:
+  bool was_enabled_;
+};
+
+nb::list id_list(const uint32_t* first, const uint32_t* last) {
+  PyObject* list = PyList_New(last - first);
+  if (!list) throw nb::python_error();
+  for (Py_ssize_t i = 0; first + i < last; ++i) PyList_SET_ITEM(list, i, id_object(first[i]));
+  return nb::steal<nb::list>(list);
+}
+
+nb::list encode(const Encoder& encoder, nb::handle text) {
+  TextBatch batch;
+  batch.add(text);
+  std::vector<uint32_t> ids;
+  {
+    nb::gil_scoped_release unlocked;
+    encoder.encode(batch.views[0], ids);
+  }
+  return id_list(ids.data(), ids.data() + ids.size());
+}
+
+nb::list encode_batch(const Encoder& encoder, nb::sequence texts, unsigned threads) {
+  const TextBatch batch = texts_of(texts);
+  std::vector<Encoder::Batch> results;
+  {
+    nb::gil_scoped_release unlocked;
+    results = encoder.encode_batch(batch.views, threads);
+  }
+  nb::list out;
+  const PausedCollector paused;
+  for (Encoder::Batch& result : results) {
+    size_t begin = 0;
+    for (const size_t end : result.ends) {
+      out.append(id_list(result.ids.data() + begin, result.ids.data() + end));
+      begin = end;
+    }
+    result = {};
+  }
+  return out;
+}
+
+// Turns places in the bytes of a text into places in its characters.
+class CharacterPlaces {
+ public:
+  explicit CharacterPlaces(std::string_view utf8) : places_(utf8.size() + 1) {
+    uint32_t characters = 0;
+    for (size_t i = 0; i < utf8.size(); ++i) {
+      places_[i] = characters;
+      if (i + 1 == utf8.size() || !is_continuation(static_cast<unsigned char>(utf8[i + 1]))) ++characters;
+    }
+    places_[utf8.size()] = characters;
+  }
+  uint32_t operator[](size_t byte) const { return places_[byte]; }
+
+ private:
+  std::vector<uint32_t> places_;
+};
+
+// Ids, starts and ends of the tokens of a text as columns of uint32, places in characters.
+std::tuple<nb::bytes, nb::bytes, nb::bytes> encode_columns(const Encoder& encoder, nb::str text) {
+  TextBatch batch;
+  batch.add(text);
+  std::vector<uint32_t> ids, starts, ends;
+  {
+    nb::gil_scoped_release unlocked;
+    const CharacterPlaces places(batch.views[0]);
+    for (const TokenSpan& span : encoder.encode_spans(batch.views[0])) {
+      ids.push_back(span.id);
+      starts.push_back(places[span.begin]);
+      ends.push_back(places[span.end]);
+    }
+  }
+  return {column_bytes(ids), column_bytes(starts), column_bytes(ends)};
+}
+
+// Piece, unit, start, middle and end of each merge, as columns of uint32; places in characters.
+std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> merge_columns(const Encoder& encoder, nb::str text) {
+  TextBatch batch;
+  batch.add(text);
+  std::vector<uint32_t> pieces, units, starts, middles, ends;
+  {
+    nb::gil_scoped_release unlocked;
+    const CharacterPlaces places(batch.views[0]);
+    for (const TextMerge& merge : encoder.merges(batch.views[0])) {
+      pieces.push_back(merge.piece);
+      units.push_back(merge.unit);
+      starts.push_back(places[merge.begin]);
+      middles.push_back(places[merge.middle]);
+      ends.push_back(places[merge.end]);
+    }
+  }
+  return {column_bytes(pieces), column_bytes(units), column_bytes(starts), column_bytes(middles), column_bytes(ends)};
+}
+
+// (id, piece, start, end) of each token; places are in characters of a str, in bytes of a bytes.
+nb::list encode_spans(const Encoder& encoder, nb::handle text) {
+  TextBatch batch;
+  batch.add(text);
+  const std::string_view utf8 = batch.views[0];
+  std::vector<TokenSpan> spans;
+  {
+    nb::gil_scoped_release unlocked;
+    spans = encoder.encode_spans(utf8);
+    if (PyUnicode_Check(text.ptr())) {
+      // Places never go back by more than one token, so one walk over the text turns bytes into characters.
+      size_t byte = 0, character = 0;
+      const auto character_at = [&](size_t target) {
+        for (; byte > target; --byte) character -= !is_continuation(static_cast<unsigned char>(utf8[byte - 1]));
+        for (; byte < target; ++byte) character += !is_continuation(static_cast<unsigned char>(utf8[byte]));
+        return character;
+      };
+      for (TokenSpan& span : spans) {
+        span.begin = character_at(span.begin);
+        span.end = character_at(span.end);
+      }
+    }
+  }
+  nb::list out;
+  for (const TokenSpan& span : spans) out.append(nb::make_tuple(span.id, span.piece, span.begin, span.end));
+  return out;
+}
+
+}  // namespace
+
+void bind_encode(nb::module_& m) {
+  nb::class_<Encoder>(m, "Encoder")
+      .def(
+          "__init__",
+          [](Encoder* self, const Vocabulary& vocabulary, nb::bytes charsmap, bool add_dummy_prefix,
+             bool remove_extra_whitespaces, bool escape_whitespaces, bool treat_whitespace_as_suffix,
+             bool byte_fallback, std::string unknown_surface) {
+            const std::string_view rules(charsmap.c_str(), charsmap.size());
+            nb::gil_scoped_release unlocked;
+            new (self) Encoder(Model{vocabulary.texts, vocabulary.scores, vocabulary.types, std::string(rules),
+                                     add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces,
+                                     treat_whitespace_as_suffix, byte_fallback, std::move(unknown_surface)});
+          },
+          nb::arg("vocabulary"), nb::kw_only(), nb::arg("charsmap"), nb::arg("add_dummy_prefix"),
+          nb::arg("remove_extra_whitespaces"), nb::arg("escape_whitespaces"), nb::arg("treat_whitespace_as_suffix"),
+          nb::arg("byte_fallback"), nb::arg("unknown_surface"))
+      .def("encode", &encode, nb::arg("text"))
+      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
+      .def("encode_spans", &encode_spans, nb::arg("text"))
+      .def_prop_ro("newlines_stand_alone", &Encoder::newlines_stand_alone)
+      .def("encode_columns", &encode_columns, nb::arg("text"))
+      .def("merge_columns", &merge_columns, nb::arg("text"))
+      .def("merges_json", &written<merges_json, Encoder>)
+      .def(
+          "whole_pieces",
+          [](const Encoder& encoder, std::string before, std::string after, std::vector<uint32_t> ids_before,
+             std::vector<uint32_t> ids_after, bool plain_spaces) {
+            std::string whole;
+            {
+              nb::gil_scoped_release unlocked;
+              whole = whole_pieces(encoder, {std::move(before), std::move(after), std::move(ids_before),
+                                             std::move(ids_after), plain_spaces});
+            }
+            return raw_bytes(whole.data(), whole.size());
+          },
+          nb::kw_only(), nb::arg("before"), nb::arg("after"), nb::arg("ids_before"), nb::arg("ids_after"),
+          nb::arg("plain_spaces"))
+      .def(
+          "decode",
+          [](const Encoder& encoder, const std::vector<uint32_t>& ids) {
+            std::string text;
+            {
+              nb::gil_scoped_release unlocked;
+              text = encoder.decode(ids);
+            }
+            return text;
+          },
+          nb::arg("ids"));
+}
+
+}  // namespace piecework

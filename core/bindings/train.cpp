@@ -1,0 +1,79 @@
+// Training: words to merges.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <optional>
+
+#include "bindings/bindings.hpp"
+#include "text/utf8.hpp"
+#include "train/trainer.hpp"
+
+namespace piecework {
+namespace {
+
+// Calls `callback(done, wanted)` at most every 50 ms, and lets Ctrl-C through.
+Progress progress_to(const std::optional<nb::callable>& callback) {
+  auto last = std::chrono::steady_clock::now();
+  return [callback, last](uint64_t done, uint64_t wanted) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (done < wanted && now - last < std::chrono::milliseconds(50)) return;
+    last = now;
+    nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals()) throw nb::python_error();
+    if (callback && wanted != UINT64_MAX) (*callback)(done, wanted);
+  };
+}
+
+TrainingResult train(const WordTable& table, uint64_t vocabulary_size, uint64_t minimum_frequency,
+                     float character_coverage, uint32_t max_piece_characters, bool split_by_unicode_script,
+                     bool split_by_number, bool split_digits, bool add_dummy_prefix,
+                     std::vector<std::string> meta_pieces, const std::string& required_characters,
+                     const std::optional<nb::callable>& progress) {
+  TrainingOptions options;
+  options.character_coverage = character_coverage;
+  options.max_piece_characters = max_piece_characters;
+  options.split_by_unicode_script = split_by_unicode_script;
+  options.split_by_number = split_by_number;
+  options.split_digits = split_digits;
+  options.add_dummy_prefix = add_dummy_prefix;
+  options.meta_pieces = std::move(meta_pieces);
+  for (const char *p = required_characters.data(), *last = p + required_characters.size(); p < last;) {
+    const Decoded c = decode_utf8(p, last);
+    options.required_characters += c.code;
+    p += c.length;
+  }
+  const Progress report = progress_to(progress);
+  nb::gil_scoped_release unlocked;
+  return train_bpe(table, options, vocabulary_size, minimum_frequency, report);
+}
+
+}  // namespace
+
+void bind_train(nb::module_& m) {
+  nb::class_<TrainingResult>(m, "TrainingResult")
+      .def_prop_ro("merges",
+                   [](const TrainingResult& result) {
+                     nb::dict out;
+                     for (const Merge& merge : result.merges) out[nb::cast(merge.piece)] = merge.frequency;
+                     return out;
+                   })
+      .def_prop_ro("characters", [](const TrainingResult& result) {
+        nb::list out;
+        for (const Character& c : result.characters) {
+          std::string text;
+          append_utf8(text, c.code);
+          out.append(nb::make_tuple(text, c.count));
+        }
+        return out;
+      });
+
+  m.def("train", &train, nb::arg("words"), nb::kw_only(), nb::arg("vocabulary_size"), nb::arg("minimum_frequency"),
+        nb::arg("character_coverage"), nb::arg("max_piece_characters"), nb::arg("split_by_unicode_script"),
+        nb::arg("split_by_number"), nb::arg("split_digits"), nb::arg("add_dummy_prefix"), nb::arg("meta_pieces"),
+        nb::arg("required_characters"), nb::arg("progress") = nb::none());
+}
+
+}  // namespace piecework
