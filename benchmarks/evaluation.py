@@ -171,11 +171,10 @@ def prepare(folder: str, quick: str) -> dict[str, Any]:
     for language, tokenizer in pw.train_monolingual(counts, recipe).items():
         tokenizer.save(work / "tokenizers" / language)
     evaluation_bytes = {}
-    for language, category in counts.weights:
-        name = f"{category}_{language}"
+    for name in counts.weights:
         sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 2), weights={name: Fraction(1)})
         texts = [text for text in _read(work / f"{name}.jsonl") if sampler.place(text.encode(), name).evaluation]
-        evaluation_bytes[name] = sum(len(text.encode()) for text in texts)
+        evaluation_bytes[str(name)] = sum(len(text.encode()) for text in texts)
         (work / f"eval_{name}.json").write_text(json.dumps(texts))
     return {
         "languages": languages,

@@ -140,6 +140,7 @@ def _contender(name: str, *arguments: object, package: str | None = "piecework")
 
 def prepare(folder: str, quick: str) -> dict[str, Any]:
     """The documents, the study file, and for SentencePiece the training lines and the evaluation documents."""
+    from piecework.common.subset_name import SubsetName
     from piecework.corpus.sampling import Sampler
 
     work = Path(folder)
@@ -152,12 +153,13 @@ def prepare(folder: str, quick: str) -> dict[str, Any]:
     total = 0
     for path in sorted(work.glob("*.jsonl")):
         name, language = path.stem, path.stem.rsplit("_", 1)[1]
-        sampler = Sampler(seed=1, train=SHARE, evaluation=SHARE, weights={name: Fraction(1)})
+        subset = SubsetName(*path.stem.rsplit("_", 1))
+        sampler = Sampler(seed=1, train=SHARE, evaluation=SHARE, weights={subset: Fraction(1)})
         evaluation = []
         with (work / "lines" / f"{language}.txt").open("a", encoding="utf-8") as lines:
             for text in _read(path):
                 total += len(text.encode())
-                if sampler.place(text.encode(), name).evaluation:
+                if sampler.place(text.encode(), subset).evaluation:
                     evaluation.append(text)
                 else:
                     lines.writelines(f"{line}\n" for line in text.split("\n") if line)

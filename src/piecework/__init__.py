@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from piecework.common.subset_name import SubsetName
     from piecework.corpus.clean_up import clean_up
     from piecework.counting.local import count
     from piecework.counting.spark_cluster import Cluster
@@ -70,6 +71,7 @@ _HOMES = {
     "Study": "study.schema",
     "StudyError": "errors",
     "StudyResults": "pipeline.results",
+    "SubsetName": "common.subset_name",
     "Table": "evaluation.tables",
     "Token": "tokenizer.tokenizer",
     "Tokenizer": "tokenizer.tokenizer",
@@ -116,6 +118,7 @@ __all__ = [
     "Study",
     "StudyError",
     "StudyResults",
+    "SubsetName",
     "Table",
     "Token",
     "Tokenizer",

@@ -35,7 +35,7 @@ def test_a_study_that_validates(run: Run, tmp_path: Path) -> None:
     assert study.name == "data"
     assert study.corpus.path == ("data/{category}_{language}.jsonl",)
     assert study.corpus.text == "content"
-    assert [subset.name for subset in find_subsets(study)] == ["python_code", "law_is", "books_sv"]
+    assert [str(subset.name) for subset in find_subsets(study)] == ["python_code", "law_is", "books_sv"]
     assert run("validate", "study.toml").returncode == 0
 
 
@@ -46,7 +46,7 @@ def test_the_examples_in_the_comments_are_right(run: Run, tmp_path: Path) -> Non
     for key in ("language", "category", "subset"):
         text = text.replace(f"# {key} = ", f"{key} = ")
     (tmp_path / "study.toml").write_text(text)
-    weights = {subset.name: float(subset.weight) for subset in find_subsets(Study.load(tmp_path / "study.toml"))}
+    weights = {str(subset.name): float(subset.weight) for subset in find_subsets(Study.load(tmp_path / "study.toml"))}
     assert weights == {"books_sv": pytest.approx(3 * 0.5 * 0.7), "law_is": 1}
 
 
@@ -86,7 +86,7 @@ def test_files_of_different_kinds(run: Run, tmp_path: Path) -> None:
     write(tmp_path, "wiki_is.ndjson", record='{"body": "halló"}')
     write(tmp_path, "news_da.txt")
     assert run("init").returncode == 0
-    found = {subset.name: subset for subset in find_subsets(Study.load(tmp_path / "study.toml"))}
+    found = {str(subset.name): subset for subset in find_subsets(Study.load(tmp_path / "study.toml"))}
     assert {name: subset.text_field for name, subset in found.items()} == {
         "books_sv": "text",
         "law_sv": "text",

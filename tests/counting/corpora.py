@@ -108,7 +108,7 @@ def merge(plan: Plan, results: Sequence[ShardResult], folder: Path, partial: Par
             if shard.subset == subset.name:
                 for run in result.runs:
                     files[run.table] = (*files.get(run.table, ()), partial.path(shard, run))
-        subsets.append(SubsetTables(subset.language, subset.category, files))
+        subsets.append(SubsetTables(subset.name, files))
     job = MergeJob(
         subsets=tuple(subsets),
         rows=tuple(subset_rows(plan, sum_by_subset(plan, results))),
@@ -130,8 +130,8 @@ def reference_settings(study: Study) -> dict[str, Any]:
         "train": study.sampling.train,
         "evaluation": study.sampling.eval,
         "weights": {
-            subset.name: subset.weight if study.sampling.weighting == "documents" else Fraction(subset.weight > 0)
+            str(subset.name): subset.weight if study.sampling.weighting == "documents" else Fraction(subset.weight > 0)
             for subset in plan.subsets
         },
-        "tokens": {subset.name: subset.code_token for subset in plan.subsets if subset.code_token},
+        "tokens": {str(subset.name): subset.code_token for subset in plan.subsets if subset.code_token},
     }

@@ -22,6 +22,7 @@ from counting.corpora import (
     write_corpus,
 )
 from counting.reference import assert_same, reference_counts
+from piecework.common.subset_name import SubsetName
 from piecework.counting.local import count
 from piecework.study.schema import Study
 
@@ -217,7 +218,7 @@ def test_weights_on_counts(tmp_path: Path) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in counts.folder.iterdir()}
     again = make_study(tmp_path, sampling=sampling, weights={"subset": {**weights, "books_sv": 7}})
     changed = count(again, out=tmp_path / "out")
-    assert changed.weights["sv", "books"] == 7
+    assert changed.weights[SubsetName("books", "sv")] == 7
     assert changed.training("sv", "books").total == 7 * counts.training("sv", "books", {}).total
     after = {path.name: path.stat().st_mtime_ns for path in counts.folder.iterdir()}
     assert [name for name in after if after[name] != before[name]] == ["subsets.parquet"]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cli.command import COMMAND, environment
 from counting.corpora import count_here, made_up_corpus, make_study, write_corpus
+from piecework.common.subset_name import SubsetName
 from piecework.corpus.skipped import Skipped
 from piecework.counting.rare import RareWords
 from piecework.counting.store import Counts
@@ -83,7 +84,7 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> Counts:
 @pytest.mark.parametrize("language", [None, "is", ["is", "sv"]])
 @pytest.mark.parametrize("min_count", [2, 5])
 def test_words_of_all_subsets_are_added_up_first(counts: Counts, language: str | None, min_count: int) -> None:
-    weights = {("sv", "law"): Fraction(1, 3)}
+    weights = {SubsetName("law", "sv"): Fraction(1, 3)}
     everything = counts.training(language, weights=weights)
     assert everything.rare is None
     kept = counts.training(language, weights=weights, min_count=min_count)
@@ -134,4 +135,4 @@ def test_the_command(counts: Counts, tmp_path: Path) -> None:
 
 def test_counts_that_do_not_fit(counts: Counts) -> None:
     with pytest.raises(InputError, match=r"do not fit in 64 bits|more than 64 bits"):
-        counts.training(weights={("sv", "law"): Fraction(10**18)}, min_count=2)
+        counts.training(weights={SubsetName("law", "sv"): Fraction(10**18)}, min_count=2)

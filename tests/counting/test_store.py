@@ -13,6 +13,7 @@ import pytest
 
 from counting.corpora import made_up_corpus, make_study, reference_settings, write_corpus
 from counting.reference import Reference, reference_counts
+from piecework.common.subset_name import SubsetName
 from piecework.counting import merge
 from piecework.counting.local import count
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
@@ -61,21 +62,27 @@ def test_training(counts: Counts, expected: Reference) -> None:
 
 
 def test_weights_are_exact(counts: Counts, expected: Reference) -> None:
-    weights = {("sv", "law"): Fraction(1, 3), ("sv", "books"): Fraction("0.25"), ("is", "books"): Fraction(0)}
+    weights = {
+        SubsetName("law", "sv"): Fraction(1, 3),
+        SubsetName("books", "sv"): Fraction("0.25"),
+        SubsetName("books", "is"): Fraction(0),
+    }
     words: dict[str, int] = {}
     for (language, category, word), number in expected.train.items():
-        scaled = 12 * weights.get((language, category), Fraction(1)) * number
+        scaled = 12 * weights.get(SubsetName(category, language), Fraction(1)) * number
         assert scaled.denominator == 1
         if scaled:
             words[word] = words.get(word, 0) + int(scaled)
     assert dict(counts.training(weights=weights).items()) == words
     # Of what is left out, the denominator does not matter.
-    half = counts.training("sv", "books", {**weights, ("sv", "books"): Fraction(1, 2)})
+    half = counts.training("sv", "books", {**weights, SubsetName("books", "sv"): Fraction(1, 2)})
     assert dict(half.items()) == summed(expected, language="sv", category="books")
+    with pytest.raises(InputError, match="no subset sv_law in these counts"):
+        counts.training(weights={SubsetName("sv", "law"): Fraction(2)})
     with pytest.raises(InputError, match="law_sv is negative"):
-        counts.training(weights={("sv", "law"): Fraction(-1)})
+        counts.training(weights={SubsetName("law", "sv"): Fraction(-1)})
     with pytest.raises(InputError, match=r"books_is times .* do not fit in 64 bits"):
-        counts.training(weights={("is", "books"): Fraction(2**63)})
+        counts.training(weights={SubsetName("books", "is"): Fraction(2**63)})
 
 
 def test_evaluation(counts: Counts, expected: Reference) -> None:
@@ -121,7 +128,7 @@ def write_runs(folder: Path, *documents: tuple[str, int]) -> list[Path]:
 
 
 def merge_runs(folder: Path, runs: Sequence[Path]) -> dict[str, int]:
-    subset = SubsetTables("x", "a", {"train": tuple(runs)})
+    subset = SubsetTables(SubsetName("a", "x"), {"train": tuple(runs)})
     rows = ({"language": "x", "category": "a", "weight": "1"},)
     merge_tables(MergeJob((subset,), rows, folder, folder / "tmp"), lambda _: None)
     table = pyarrow.parquet.read_table(folder / "train.parquet")

@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 
 from cli.command import made_up_lines
+from piecework.common.subset_name import SubsetName
 from piecework.corpus.sampling import Sampler
 from piecework.counting.local import count
 from piecework.counting.store import Counts
@@ -35,7 +36,7 @@ def counted_study(folder: Path, texts: Mapping[str, Sequence[str]]) -> Counts:
 
 def evaluation_documents(language: str, texts: Sequence[str]) -> list[str]:
     """Those that such a study evaluates on."""
-    name = f"books_{language}"
+    name = SubsetName("books", language)
     sampler = Sampler(seed=SEED, train=Fraction(1, 2), evaluation=Fraction(33, 100), weights={name: Fraction(1)})
     return [text for text in texts if sampler.place(text.encode(), name).evaluation]
 

@@ -14,11 +14,14 @@ from cli.command import COMMAND, UNPRIVILEGED, environment
 from counting.corpora import count_here, made_up_documents, make_study, result_bytes, write
 from counting.reference import Reference, assert_same, table_rows
 from faults.runs import STUDY
+from piecework.common.subset_name import SubsetName
 from piecework.corpus.sampling import Sampler
 from piecework.counting.local import count
 from piecework.counting.plan import Plan
 from piecework.counting.worker import ShardJob, count_shard
 from piecework.errors import InputError
+
+SUBSET = SubsetName("a", "x")
 
 
 @pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.zst", ".parquet"])
@@ -83,11 +86,11 @@ def test_files_or_settings_that_changed_since(tmp_path: Path) -> None:
 
 def test_a_document_of_100_megabytes_on_a_line(tmp_path: Path) -> None:
     """Of many words, for training; and one of 20 MB that is a single word, for evaluation."""
-    sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 2), weights={"a_x": Fraction(1)})
+    sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 2), weights={SUBSET: Fraction(1)})
 
     def document(text: str, *, evaluation: bool) -> str:
         numbered = (f"{number}{text}" for number in count_up())
-        return next(text for text in numbered if sampler.place(text.encode(), "a_x").evaluation is evaluation)
+        return next(text for text in numbered if sampler.place(text.encode(), SUBSET).evaluation is evaluation)
 
     n = 5_000_000
     words = document("ord, med mellanslag. " * n, evaluation=False)
@@ -115,7 +118,7 @@ def test_10_000_tiny_files(tmp_path: Path) -> None:
     expected = Reference()
     sampler = plan.sampler()
     for number in range(10_000):
-        placement = sampler.place(b"file %d\n" % number, "a_x")
+        placement = sampler.place(b"file %d\n" % number, SUBSET)
         if placement.evaluation:
             for table in (expected.eval, expected.eval_plain):
                 table.update(

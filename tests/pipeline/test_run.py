@@ -61,7 +61,7 @@ def test_tokenizers_are_those_of_training(results: StudyResults) -> None:
     counts = results.counts
     assert counts is not None
     recipe = pw.Recipe.gpt_sw3(vocab_size=640)
-    assert counts.weights["is", "books"] == 2
+    assert counts.weights[pw.SubsetName("books", "is")] == 2
     trained = pw.train(counts.training(weights=counts.weights), recipe)
     assert results.tokenizer().model_bytes == trained.model_bytes
     smaller = pw.train(counts.training(), pw.Recipe.gpt_sw3(vocab_size=400))
@@ -165,7 +165,7 @@ def test_other_weights_read_no_document(study: Path) -> None:
     results, _ = run_study(study)
     counts = results.counts
     assert counts is not None
-    assert float(counts.weights["is", "books"]) == 0.25
+    assert float(counts.weights[pw.SubsetName("books", "is")]) == 0.25
     assert results.tables["corpus"].where(language="is").column("weight") == ["0.25"]
     assert results.tokenizer().model_bytes == pw.train(counts.training(), results.study.recipe).model_bytes
 

@@ -13,6 +13,7 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from piecework.common.subset_name import SubsetName
 from piecework.corpus import Slice, find_files, open_batches
 from piecework.corpus.streams import lines_before
 from piecework.counting.machine import LARGEST_MERGE_BYTES, Budget, free_memory_bytes, parse_size
@@ -23,8 +24,7 @@ from piecework.study.subsets import Subset
 
 def subset(*paths: Path, **changes: Any) -> Subset:
     settings: dict[str, Any] = {
-        "category": "books",
-        "language": "sv",
+        "name": SubsetName("books", "sv"),
         "files": tuple(find_files(sorted(paths))),
         "text_field": "text",
         "documents": "line",
@@ -139,7 +139,7 @@ def test_keys_depend_on_files_and_settings_alone(tmp_path: Path) -> None:
         keys(first, "others"),
         keys(first, text_field="content"),
         keys(first, code_token="<|python|>"),
-        keys(first, language="is"),
+        keys(first, name=SubsetName("books", "is")),
     ):
         assert set(other).isdisjoint(keys(first))
     os.utime(moved / "a.txt", ns=(7, 8))

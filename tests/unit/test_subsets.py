@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from piecework.common.subset_name import SubsetName
 from piecework.errors import StudyError
 from piecework.study.schema import Study
 from piecework.study.subsets import Subset, find_subsets
@@ -35,10 +36,9 @@ def mistakes(folder: Path, corpus: dict[str, Any], **tables: Any) -> list[str]:
 def test_sorted_by_language_then_category(tmp_path: Path) -> None:
     write(tmp_path, "wiki_da.jsonl", "law_sv.jsonl", "books_sv.jsonl", "law_da.jsonl")
     found = subsets(tmp_path, {"path": "{category}_{language}.jsonl"})
-    assert [subset.name for subset in found] == ["law_da", "wiki_da", "books_sv", "law_sv"]
+    assert [str(subset.name) for subset in found] == ["law_da", "wiki_da", "books_sv", "law_sv"]
     assert found[0] == Subset(
-        category="law",
-        language="da",
+        name=SubsetName("law", "da"),
         files=found[0].files,
         text_field="text",
         documents="file",
@@ -77,9 +77,14 @@ def test_settings_of_an_entry(tmp_path: Path) -> None:
         ],
     }
     code, english, swedish = subsets(tmp_path, corpus)
-    assert (code.name, code.documents, code.code_token, len(code.files)) == ("python_code", "file", "<|python|>", 2)
-    assert (english.name, english.text_field) == ("all_en", "en")
-    assert (swedish.name, swedish.documents, swedish.text_field) == ("all_sv", "line", "content")
+    assert (str(code.name), code.documents, code.code_token, len(code.files)) == (
+        "python_code",
+        "file",
+        "<|python|>",
+        2,
+    )
+    assert (str(english.name), english.text_field) == ("all_en", "en")
+    assert (str(swedish.name), swedish.documents, swedish.text_field) == ("all_sv", "line", "content")
 
 
 def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
@@ -93,7 +98,7 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
 def test_two_fields_of_a_file_are_two_texts(tmp_path: Path) -> None:
     write(tmp_path, "p.jsonl")
     entries = [{"path": "p.jsonl", "language": "sv"}, {"path": "p.jsonl", "language": "en", "text": "en"}]
-    assert [subset.name for subset in subsets(tmp_path, {"subset": entries})] == ["all_en", "all_sv"]
+    assert [str(subset.name) for subset in subsets(tmp_path, {"subset": entries})] == ["all_en", "all_sv"]
 
 
 def test_the_same_text_in_two_subsets(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 def weights(folder: Path, **settings: Any) -> dict[str, Fraction]:
     study = Study(folder=folder, corpus={"path": "{category}_{language}.txt"}, weights=settings)
-    return {subset.name: subset.weight for subset in find_subsets(study)}
+    return {str(subset.name): subset.weight for subset in find_subsets(study)}
 
 
 def test_one_where_nothing_is_said(folder: Path) -> None:

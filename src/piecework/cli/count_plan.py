@@ -54,7 +54,7 @@ def _write_text(terminal: Terminal, plan: Plan, budget: Budget, estimate: Estima
         table.add_column(name, justify="right", no_wrap=True)
     for of in estimate.subsets:
         table.add_row(
-            Text(of.subset.name),
+            Text(str(of.subset.name)),
             format_exact(of.subset.weight),
             f"{len(of.subset.files):,}",
             f"{of.documents:,}",
@@ -127,7 +127,7 @@ def _write_json(plan: Plan, budget: Budget, estimate: Estimate, memory_bytes: in
 
 def _as_json(of: SubsetEstimate) -> dict[str, Any]:
     return {
-        "name": of.subset.name,
+        "name": str(of.subset.name),
         "weight": format_exact(of.subset.weight),
         "files": [{"path": str(file.path), "size_bytes": file.size_bytes} for file in of.subset.files],
         "documents": of.documents,

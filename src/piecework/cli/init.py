@@ -111,6 +111,7 @@ def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
     text_bytes = sum(estimate_text_bytes(group.files, group.text or "") for group in survey.groups)
     train, evaluation = next((train, share) for least, train, share in reversed(SAMPLES) if text_bytes >= least)
     sizes = next(sizes for least, sizes in reversed(VOCABULARIES) if text_bytes >= least)
+    first = survey.groups[0].subsets[0]
     return _TEMPLATE.format(
         name=_quoted(_study_name(folder)),
         corpus=_corpus(survey.groups, _prefix(folder, out)),
@@ -119,9 +120,9 @@ def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
         evaluation=_quoted(evaluation),
         vocab_size=sizes[-1],
         vocab_sizes=", ".join(map(str, sizes)),
-        category=_key(survey.groups[0].subsets[0][0]),
-        language=_key(survey.groups[0].subsets[0][1]),
-        subset=_quoted("_".join(survey.groups[0].subsets[0])),
+        category=_key(first.category),
+        language=_key(first.language),
+        subset=_quoted(str(first)),
     )
 
 

@@ -12,6 +12,7 @@ from piecework.errors import RecipeError
 
 if TYPE_CHECKING:
     from piecework.common.storage import Location
+    from piecework.common.subset_name import SubsetName
     from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts
     from piecework.study.recipe import Recipe
@@ -38,7 +39,7 @@ def load_training(
     )
 
 
-def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[tuple[str, str], Fraction] | None:
+def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[SubsetName, Fraction] | None:
     """The study's weights with the given ones on top; None where none is given.
 
     NAME is a language, a category, or a subset as <category>_<language>. Weights that fit the same subset multiply.
@@ -51,11 +52,7 @@ def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[tuple[str, s
     problems = []
     for given in weights:
         name, equals, value = given.partition("=")
-        fitting = [
-            (language, category)
-            for language, category in resolved
-            if name in (language, category, f"{category}_{language}")
-        ]
+        fitting = [subset for subset in resolved if name in (subset.language, subset.category, str(subset))]
         try:
             factor = parse_exact(value)
             if not equals or factor < 0:
@@ -64,7 +61,7 @@ def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[tuple[str, s
             problems.append(f'"--weight {given}": the weight {error}; write it as is=3 or law_sv=0.5')
             continue
         if not fitting:
-            names = sorted({part for language, category in resolved for part in (language, category)})
+            names = sorted({part for subset in resolved for part in (subset.language, subset.category)})
             near = get_close_matches(name, names, n=1)
             hint = f'did you mean "{near[0]}"?' if near else f"there is {', '.join(names)}"
             problems.append(f'"--weight {given}": no language, category or subset "{name}"; {hint}')

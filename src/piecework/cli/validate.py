@@ -80,7 +80,7 @@ def _warnings(study: "Study", subsets: Sequence["Subset"]) -> Iterator[str]:
             f"vocab_size {study.recipe.vocab_size} is not divisible by 128, which costs a language model speed; "
             f"the next that is: {next_size}"
         )
-    if left_out := [subset.name for subset in subsets if not subset.weight]:
+    if left_out := [str(subset.name) for subset in subsets if not subset.weight]:
         yield f"left out, as their weight is 0: {', '.join(left_out)}"
     for subset in subsets:
         files = [file for file in subset.files if file.size_bytes]
@@ -99,7 +99,7 @@ def _summary(study: "Study", subsets: Sequence["Subset"], warnings: list[str]) -
         train, evaluation = _shares(study, subset)
         files = [{"path": str(file.path), "size_bytes": file.size_bytes} for file in subset.files]
         return {
-            "name": subset.name,
+            "name": str(subset.name),
             "category": subset.category,
             "language": subset.language,
             "text": subset.text_field,
@@ -164,7 +164,7 @@ def _subsets_table(study: "Study", subsets: Sequence["Subset"]) -> "RenderableTy
     for subset in subsets:
         train, evaluation = _shares(study, subset)
         table.add_row(
-            Text(subset.name),
+            Text(str(subset.name)),
             f"{len(subset.files):,}",
             format_bytes(subset.size_bytes),
             format_exact(subset.weight),

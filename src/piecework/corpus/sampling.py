@@ -13,6 +13,8 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
+from piecework.common.subset_name import SubsetName
+
 __all__ = ["BUCKETS", "Placement", "Sampler", "Weighting"]
 
 Weighting = Literal["documents", "counts"]
@@ -46,8 +48,9 @@ class Sampler:
     often as there are k ≥ 0 with u + k·(1 - e*) < Wₓ·p_train, where e* is the largest Wₓ·p_eval of the study; with
     u ≥ 1 - e* it never trains, so that no document is on both sides, whatever its subset.
 
-    >>> sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 10), weights={"books_sv": Fraction(1)})
-    >>> sampler.place("Det var en gång".encode(), "books_sv")
+    >>> name = SubsetName("books", "sv")
+    >>> sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 10), weights={name: Fraction(1)})
+    >>> sampler.place("Det var en gång".encode(), name)
     Placement(copies=1, evaluation=False, bucket=17)
     """
 
@@ -57,7 +60,7 @@ class Sampler:
         seed: int,
         train: Fraction,
         evaluation: Fraction,
-        weights: Mapping[str, Fraction],
+        weights: Mapping[SubsetName, Fraction],
         weighting: Weighting = "documents",
     ) -> None:
         """With `weighting="counts"` all subsets of weight above 0 are sampled alike; the counts are weighted later."""
@@ -79,9 +82,16 @@ class Sampler:
             for name, weight in weights.items()
         }
 
-    def place(self, text: bytes, subset: str) -> Placement:
+    def bucket(self, text: bytes) -> int:
+        """The bucket of the document with this UTF-8, which depends on its text and the seed alone."""
+        return self._digest(text)[15] % BUCKETS
+
+    def _digest(self, text: bytes) -> bytes:
+        return hashlib.blake2b(text, digest_size=16, key=self._key).digest()
+
+    def place(self, text: bytes, subset: SubsetName) -> Placement:
         """What becomes of the document with this UTF-8 in this subset."""
-        digest = hashlib.blake2b(text, digest_size=16, key=self._key).digest()
+        digest = self._digest(text)
         number = int.from_bytes(digest[:8], "little")
         bucket = digest[15] % BUCKETS
         limits = self._limits[subset]

@@ -163,10 +163,7 @@ class _Run:
     def _merge(
         self, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]], workers: Workers
     ) -> dict[str, dict[str, int]]:
-        subsets = tuple(
-            SubsetTables(subset.language, subset.category, self._table_files(subset, results))
-            for subset in self.plan.subsets
-        )
+        subsets = tuple(SubsetTables(subset.name, self._table_files(subset, results)) for subset in self.plan.subsets)
         sizes = Counter[str]()
         for result in results:
             for run in result.runs:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from piecework import _core
 from piecework.common.files import replace_atomically, write_error
+from piecework.common.subset_name import SubsetName
 from piecework.counting.partial import TABLES
 from piecework.counting.store import SUBSETS_FILE, table_file
 from piecework.counting.tables import units_to_arrow
@@ -58,8 +59,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 class SubsetTables:
     """The partial tables of a subset: by table, the runs."""
 
-    language: str
-    category: str
+    subset: SubsetName
     files: Mapping[str, tuple[Path, ...]]
 
 
@@ -107,7 +107,7 @@ def _merged(job: MergeJob, table: str, report: Callable[[int], None]) -> Iterato
         runs = subset.files.get(table, ())
         merger = _core.RunMerger(_few_runs(runs, job.temporary))
         while len(rows := _next_rows(merger, table)):
-            yield with_names(table, rows, subset.language, subset.category)
+            yield with_names(table, rows, subset.subset)
         shutil.rmtree(job.temporary, ignore_errors=True)
         report(len(runs))
 
@@ -205,11 +205,11 @@ def column_types(table: str) -> pa.Schema:
     return pa.schema([*names, *keys, pa.field("count", pa.uint64(), nullable=False)])
 
 
-def with_names(table: str, rows: pa.Table | pa.RecordBatch, language: str, category: str) -> pa.Table:
-    """Rows of one language and category, with columns for these before the others."""
+def with_names(table: str, rows: pa.Table | pa.RecordBatch, subset: SubsetName) -> pa.Table:
+    """The rows of one subset, with the columns language and category before the others."""
     import pyarrow as pa
 
-    names = [pa.repeat(pa.scalar(name, pa.string()), len(rows)) for name in (language, category)]
+    names = [pa.repeat(pa.scalar(name, pa.string()), len(rows)) for name in (subset.language, subset.category)]
     return pa.Table.from_arrays([*names, *rows.columns], schema=column_types(table))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
+from piecework.common.subset_name import SubsetName
 from piecework.corpus.sampling import Sampler
 from piecework.counting.shards import Shard, file_stamp, plan_shards
 from piecework.counting.store import FORMAT
@@ -43,9 +44,9 @@ class Plan:
         return sum(shard.size_bytes for shard in self.shards)
 
     @property
-    def weights(self) -> dict[tuple[str, str], Fraction]:
-        """By language and category."""
-        return {(subset.language, subset.category): subset.weight for subset in self.subsets}
+    def weights(self) -> dict[SubsetName, Fraction]:
+        """The weight of each subset."""
+        return {subset.name: subset.weight for subset in self.subsets}
 
     def sampler(self) -> Sampler:
         """What places the documents."""
@@ -54,7 +55,7 @@ class Plan:
             seed=self.study.seed,
             train=sampling.train,
             evaluation=sampling.eval,
-            weights={subset.name: subset.weight for subset in self.subsets},
+            weights=self.weights,
             weighting=sampling.weighting,
         )
 
@@ -67,7 +68,7 @@ class Plan:
     def files(self) -> list[dict[str, Any]]:
         """Every file that is counted, and what tells whether it has changed."""
         stamps = [
-            file_stamp(file, self.study.folder) | {"subset": subset.name}
+            file_stamp(file, self.study.folder) | {"subset": str(subset.name)}
             for subset in self.subsets
             if subset.weight
             for file in subset.files

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework.common.storage import relative_name
+from piecework.common.subset_name import SubsetName
 from piecework.common.terms import CleanUp
 from piecework.corpus.inputs import InputFile, Slice
 from piecework.corpus.readers import open_parquet
@@ -39,19 +40,13 @@ class Shard:
 
     key: str
     """The same for the same settings, files and slices, and for no others; the name of the shard's results."""
-    category: str
-    language: str
+    subset: SubsetName
     text_field: str
     documents: DocumentUnit
     code_token: str | None
     clean_up: CleanUp | None
     slices: tuple[Slice, ...]
     size_bytes: int
-
-    @property
-    def subset(self) -> str:
-        """The name of its subset."""
-        return f"{self.category}_{self.language}"
 
     def __str__(self) -> str:
         first = self.slices[0]
@@ -155,8 +150,7 @@ def _shard(
     key = hashlib.blake2b(json.dumps([settings_key, own, parts]).encode(), digest_size=16).hexdigest()
     return Shard(
         key=key,
-        category=subset.category,
-        language=subset.language,
+        subset=subset.name,
         text_field=subset.text_field,
         documents=subset.documents,
         code_token=subset.code_token,

@@ -119,7 +119,7 @@ class SparkRun:
             {
                 "shards": [pickle.dumps(_absolute(shard)) for shard in shards],
                 "sampler": pickle.dumps(self.plan.sampler()),
-                "subsets": {subset.name: index for index, subset in enumerate(self.plan.subsets)},
+                "subsets": {str(subset.name): index for index, subset in enumerate(self.plan.subsets)},
                 "tables": TABLES,
                 "table_bytes": self.table_bytes,
                 "strict": self.strict,

@@ -84,7 +84,7 @@ class CountTask:
         counters = filled_counters(
             shard, sampler=sampler, table_bytes=job["table_bytes"], strict=job["strict"], report=lambda _: None
         )
-        subset = job["subsets"][shard.subset]
+        subset = job["subsets"][str(shard.subset)]
         while True:
             try:
                 tables = next(counters).take(ordered=False)  # Spark sorts them

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from piecework.common.storage import Location, RemotePath, arrow_source, locate
+from piecework.common.subset_name import SubsetName
 from piecework.counting.partial import TABLES
 from piecework.errors import InputError
 
@@ -35,8 +36,7 @@ FORMAT = 1
 COUNTS_FILE = "counts.json"
 SUBSETS_FILE = "subsets.parquet"
 
-Weights = Mapping[tuple[str, str], Fraction]
-"""By language and category."""
+Weights = Mapping[SubsetName, Fraction]
 
 
 def table_file(table: str) -> str:
@@ -119,12 +119,12 @@ class Counts:
     @property
     def languages(self) -> list[str]:
         """The languages, sorted."""
-        return sorted({language for language, _ in self.weights})
+        return sorted({name.language for name in self.weights})
 
     @property
-    def weights(self) -> dict[tuple[str, str], Fraction]:
-        """The weights of the study, by language and category."""
-        return {(row["language"], row["category"]): Fraction(row["weight"]) for row in self.subset_rows}
+    def weights(self) -> dict[SubsetName, Fraction]:
+        """The weight that the study gives to each subset."""
+        return {_subset(row): Fraction(row["weight"]) for row in self.subset_rows}
 
     @property
     def weighting(self) -> str:
@@ -153,9 +153,13 @@ class Counts:
 
         if weights is None:
             weights = self.weights if self.weighting == "counts" else {}
+        known = self.weights
+        if unknown := [subset for subset in weights if subset not in known]:
+            names = ", ".join(map(str, sorted(known)))
+            raise InputError(f"{self.folder}: no subset {unknown[0]} in these counts to weight; there is {names}")
         factors = {subset: Fraction(weights.get(subset, 1)) for subset in self._chosen(language, category)}
         if negative := [subset for subset, factor in factors.items() if factor < 0]:
-            raise InputError(f"the weight of {_name(negative[0])} is negative; 0 leaves a subset out")
+            raise InputError(f"the weight of {negative[0]} is negative; 0 leaves a subset out")
         denominator = math.lcm(*(factor.denominator for factor in factors.values()))
         scales = {subset: int(factor * denominator) for subset, factor in factors.items() if factor}
         rows = self.subsets.select(["language", "category", "dropped_lines"]).to_pylist()
@@ -167,12 +171,12 @@ class Counts:
         counts = WordCounts.from_columns(
             batches,
             source=str(self.folder / table_file("train")),
-            dropped_lines=sum(row["dropped_lines"] for row in rows if (row["language"], row["category"]) in scales),
+            dropped_lines=sum(row["dropped_lines"] for row in rows if _subset(row) in scales),
         )
         counts.rare = rare
         return counts
 
-    def _scaled(self, scales: Mapping[tuple[str, str], int]) -> Iterator[tuple[Any, Any]]:
+    def _scaled(self, scales: Mapping[SubsetName, int]) -> Iterator[tuple[Any, Any]]:
         """Words and counts of these subsets, times a whole number each; in one pass, as row groups can be shared."""
         for subset, batch in self._batches("train", list(scales), ["word", "count"]):
             counts = batch.column("count")
@@ -193,7 +197,7 @@ class Counts:
         table = "eval_plain" if plain else "eval"
         batches = self.evaluation_batches(language, category, plain=plain)
         return pa.concat_tables(
-            [column_types(table).empty_table(), *(with_names(table, rows, *subset) for subset, rows in batches)]
+            [column_types(table).empty_table(), *(with_names(table, rows, subset) for subset, rows in batches)]
         )
 
     def evaluation_batches(
@@ -202,33 +206,31 @@ class Counts:
         category: str | Sequence[str] | None = None,
         *,
         plain: bool = False,
-    ) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
-        """The same a little at a time, each of one language and category, and without columns for these."""
+    ) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
+        """The same a little at a time, each batch of one subset, and without columns for language and category."""
         from piecework.counting.merge import column_types
 
         table = "eval_plain" if plain else "eval"
         return self._batches(table, self._chosen(language, category), column_types(table).names[2:])
 
-    def _chosen(
-        self, language: str | Sequence[str] | None, category: str | Sequence[str] | None
-    ) -> list[tuple[str, str]]:
+    def _chosen(self, language: str | Sequence[str] | None, category: str | Sequence[str] | None) -> list[SubsetName]:
         """The subsets of these languages and categories, in order; one that does not exist is an error."""
         subsets = sorted(self.weights)
-        for what, index, wanted in (("language", 0, language), ("category", 1, category)):
+        for what, wanted in (("language", language), ("category", category)):
             if wanted is None:
                 continue
             names = {wanted} if isinstance(wanted, str) else set(wanted)
-            known = {subset[index] for subset in sorted(self.weights)}
+            known = {getattr(subset, what) for subset in self.weights}
             if missing := sorted(names - known):
                 raise InputError(
                     f'{self.folder}: no {what} "{missing[0]}" in these counts; there is {", ".join(sorted(known))}'
                 )
-            subsets = [subset for subset in subsets if subset[index] in names]
+            subsets = [subset for subset in subsets if getattr(subset, what) in names]
         return subsets
 
     def _batches(
-        self, table: str, subsets: Sequence[tuple[str, str]], columns: list[str]
-    ) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
+        self, table: str, subsets: Sequence[SubsetName], columns: list[str]
+    ) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
         """Rows of these subsets, a little at a time; row groups without any are not read."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -240,7 +242,7 @@ class Counts:
             # Names as numbers: as text, each row would have its own.
             with pq.ParquetFile(arrow_source(path), read_dictionary=names) as file:
                 for number in range(file.num_row_groups):
-                    first, last = _ends(file.metadata.row_group(number))
+                    first, last = _subset_bounds(file.metadata.row_group(number))
                     if first == last:
                         if first in wanted:
                             batches = file.iter_batches(1 << 16, [number], columns, use_threads=False)
@@ -254,13 +256,17 @@ class Counts:
             raise InputError(f"{path}: cannot read: {error}; run piecework count again, with --force") from error
 
 
-def _ends(group: Any) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Bounds of the subsets in a row group, from the statistics of its first two columns: language and category."""
+def _subset(row: Mapping[str, Any]) -> SubsetName:
+    return SubsetName(row["category"], row["language"])
+
+
+def _subset_bounds(group: Any) -> tuple[SubsetName, SubsetName]:
+    """The lowest and highest name that a row group can have, from the statistics of its language and category."""
     languages, categories = (group.column(number).statistics for number in (0, 1))
-    return (languages.min, categories.min), (languages.max, categories.max)
+    return SubsetName(categories.min, languages.min), SubsetName(categories.max, languages.max)
 
 
-def _by_subset(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
+def _by_subset(batch: pa.RecordBatch) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
     """The stretches of rows of one subset each; rows are sorted by subset."""
     import numpy as np
 
@@ -269,7 +275,7 @@ def _by_subset(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, str], pa.Reco
     # Arrow's own to_numpy would load pandas where there is one.
     first, second = (cast("npt.NDArray[Any]", np.from_dlpack(each.indices)) for each in (languages, categories))
     for start, stop in stretches(first * len(categories.dictionary) + second):
-        yield (languages[start].as_py(), categories[start].as_py()), batch.slice(start, stop - start)
+        yield SubsetName(categories[start].as_py(), languages[start].as_py()), batch.slice(start, stop - start)
 
 
 def stretches(numbers: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
@@ -285,7 +291,7 @@ def stretches(numbers: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
     return pairwise([0, *cuts.tolist(), len(numbers)] if len(numbers) else [])
 
 
-def _times(counts: Any, scale: int, subset: tuple[str, str]) -> Any:
+def _times(counts: Any, scale: int, subset: SubsetName) -> Any:
     import pyarrow as pa
     from pyarrow import compute
 
@@ -293,10 +299,5 @@ def _times(counts: Any, scale: int, subset: tuple[str, str]) -> Any:
         return compute.multiply_checked(counts, pa.scalar(scale, pa.uint64()))
     except (pa.ArrowInvalid, OverflowError) as error:
         raise InputError(
-            f"counts of {_name(subset)} times {scale:,} do not fit in 64 bits; use weights with fewer decimals"
+            f"counts of {subset} times {scale:,} do not fit in 64 bits; use weights with fewer decimals"
         ) from error
-
-
-def _name(subset: tuple[str, str]) -> str:
-    language, category = subset
-    return f"{category}_{language}"

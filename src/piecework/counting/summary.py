@@ -11,6 +11,7 @@ from typing import Any
 from piecework.common.exact import format_exact
 from piecework.common.files import replace_atomically
 from piecework.common.storage import Location, relative_name
+from piecework.common.subset_name import SubsetName
 from piecework.corpus.skipped import Skipped
 from piecework.counting.partial import TABLES, ShardResult
 from piecework.counting.plan import Plan
@@ -22,9 +23,9 @@ __all__ = ["statistics_of", "subset_rows", "sum_by_subset", "sum_skipped", "writ
 SIDES = ("read", "train", "eval", "unused")
 
 
-def sum_by_subset(plan: Plan, results: Sequence[ShardResult]) -> dict[str, Counter[str]]:
+def sum_by_subset(plan: Plan, results: Sequence[ShardResult]) -> dict[SubsetName, Counter[str]]:
     """The documents, characters and bytes on each side, by the subset's name."""
-    statistics: dict[str, Counter[str]] = {subset.name: Counter() for subset in plan.subsets}
+    statistics: dict[SubsetName, Counter[str]] = {subset.name: Counter() for subset in plan.subsets}
     for shard, result in zip(plan.shards, results, strict=True):
         statistics[shard.subset].update(result.statistics)
     return statistics
@@ -46,7 +47,7 @@ def sum_skipped(plan: Plan, results: Sequence[ShardResult]) -> Skipped:
     return total
 
 
-def subset_rows(plan: Plan, statistics: Mapping[str, Mapping[str, int]]) -> list[dict[str, Any]]:
+def subset_rows(plan: Plan, statistics: Mapping[SubsetName, Mapping[str, int]]) -> list[dict[str, Any]]:
     """The rows of subsets.parquet, sorted by language and category."""
     return [_row(plan, subset, statistics[subset.name]) for subset in plan.subsets]
 
@@ -74,9 +75,9 @@ def _row(plan: Plan, subset: Subset, statistics: Mapping[str, int]) -> dict[str,
     return row
 
 
-def statistics_of(counts: Counts) -> dict[str, Mapping[str, int]]:
+def statistics_of(counts: Counts) -> dict[SubsetName, Mapping[str, int]]:
     """What `sum_by_subset` gave for counts that are on disk."""
-    return {f"{row['category']}_{row['language']}": row for row in counts.subset_rows}
+    return {SubsetName(row["category"], row["language"]): row for row in counts.subset_rows}
 
 
 def write_description(

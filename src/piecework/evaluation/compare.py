@@ -107,8 +107,8 @@ class _Sample:
 
 
 def _of_documents(documents: Sequence[str]) -> _Sample:
-    sampler = Sampler(seed=1, train=Fraction(0), evaluation=Fraction(0), weights={"": Fraction(1)})
-    places = [sampler.place(text.encode("utf-8", "surrogatepass"), "").bucket for text in documents]
+    sampler = Sampler(seed=1, train=Fraction(0), evaluation=Fraction(0), weights={})
+    places = [sampler.bucket(text.encode("utf-8", "surrogatepass")) for text in documents]
     one = np.ones(len(documents), np.int64)
     return _Sample(list(documents), np.zeros_like(one), np.arange(len(documents)), np.array(places), one)
 

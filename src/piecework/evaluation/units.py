@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from piecework import _core
+from piecework.common.subset_name import SubsetName
 from piecework.corpus.sampling import BUCKETS, Sampler
 from piecework.counting.merge import column_types, with_names
 from piecework.counting.store import stretches
@@ -47,8 +48,8 @@ class UnitSource(Protocol):
 
     def evaluation_batches(
         self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
-    ) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
-        """The same, each of one language and category, and without columns for these."""
+    ) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
+        """The same, each batch of one subset, and without columns for language and category."""
 
 
 class UnitCounts:
@@ -67,17 +68,17 @@ class UnitCounts:
 
         batches = self.evaluation_batches(language, category, plain=plain)
         return pa.concat_tables(
-            [column_types("eval").empty_table(), *(with_names("eval", rows, *subset) for subset, rows in batches)]
+            [column_types("eval").empty_table(), *(with_names("eval", rows, subset) for subset, rows in batches)]
         )
 
     def evaluation_batches(
         self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
-    ) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
-        """The same, each of one language and category, which is empty, and without columns for these."""
+    ) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
+        """The same, each batch of one language; the category of its subset is empty."""
         wanted = self.languages if language is None else [language] if isinstance(language, str) else language
         for name, table in self._tables["eval_plain" if plain else "eval"].items():
             if name in wanted and not category:
-                yield from (((name, ""), batch) for batch in table.to_batches())
+                yield from ((SubsetName("", name), batch) for batch in table.to_batches())
 
     def __repr__(self) -> str:
         rows = sum(table.num_rows for table in self._tables["eval"].values())
@@ -97,7 +98,7 @@ def count_units(
     >>> counts.evaluation(["sv"], plain=True).column("unit").to_pylist()
     [' världen', 'Hej']
     """
-    sampler = Sampler(seed=seed, train=Fraction(0), evaluation=Fraction(0), weights={"": Fraction(1)})
+    bucket_of = Sampler(seed=seed, train=Fraction(0), evaluation=Fraction(0), weights={}).bucket
     tables: dict[UnitKind, dict[str, pa.Table]] = {"eval": {}, "eval_plain": {}}
     for language in sorted(documents):
         if isinstance(documents[language], (str, bytes)):
@@ -107,7 +108,7 @@ def count_units(
         done = 0
         while batch := [text.encode("utf-8", "surrogatepass") for text in islice(texts, _BATCH_DOCUMENTS)]:
             if buckets is None:
-                places = [sampler.place(text, "").bucket for text in batch]
+                places = [bucket_of(text) for text in batch]
             else:
                 places = list(buckets[language][done : done + len(batch)])
             counter.add_evaluation(batch, places)
@@ -248,8 +249,8 @@ class EvaluationUnits:
 
     def _batches(self, kind: UnitKind) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The rows of a table with the names of their groups. They are read anew each time, and not kept."""
-        for (language, category), batch in self._counts.evaluation_batches(self.languages, plain=kind == "eval_plain"):
-            yield language if self.by == "language" or not category else f"{category}_{language}", batch
+        for subset, batch in self._counts.evaluation_batches(self.languages, plain=kind == "eval_plain"):
+            yield subset.language if self.by == "language" or not subset.category else str(subset), batch
 
     def _subsets(self) -> list[str]:
         return sorted({name for kind in self._kinds for name, _ in self._batches(kind)})

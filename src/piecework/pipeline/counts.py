@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from piecework.common.mistakes import Mistake
+from piecework.common.subset_name import SubsetName
 from piecework.counting.local import Progress, count
 from piecework.counting.merge import write_subsets
 from piecework.counting.plan import Plan
@@ -97,20 +97,17 @@ def _without_corpus(study: Study, state: State) -> Counts | None:
         if study.weights.csv is not None or study.weights.temperature is not None:
             return None
         mistakes: list[Mistake] = []
-        names = {(category, language): ((), "") for language, category in weights}
-        resolved = resolve_weights(study, names, mistakes)
+        weights = resolve_weights(study, dict.fromkeys(weights, ((), "")), mistakes)
         if mistakes:
             return None
-        weights = {(language, category): resolved[category, language] for language, category in weights}
     subsets = [
         Subset(
-            category=of["category"],
-            language=of["language"],
+            name=(name := SubsetName(of["category"], of["language"])),
             files=(),
             text_field=of["text"],
             documents=of["documents"],
             code_token=of["code_token"],
-            weight=Fraction(weights[of["language"], of["category"]]),
+            weight=weights[name],
         )
         for of in description["settings"]["subsets"]
     ]

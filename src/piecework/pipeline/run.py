@@ -228,7 +228,7 @@ class _Run:
         """The tables, if they had to be made."""
         folder = self.state.folder / RESULTS_FOLDER
         metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
-        weights = sorted((*name, str(weight)) for name, weight in counted.counts.weights.items())
+        weights = [(name.language, name.category, str(of)) for name, of in sorted(counted.counts.weights.items())]
         made = self.state.outputs(["passages", *trained.stages.values()])
         key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made)
         if self.state.is_done("evaluation", key):

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from piecework._core import return_freed_memory
+from piecework.common.subset_name import SubsetName
 from piecework.common.terms import MULTILINGUAL
 from piecework.counting.store import Counts
 from piecework.errors import InputError, StudyError, VocabularyTooLargeError
@@ -94,7 +95,7 @@ class Training:
         weights = self._counts.weights
         trained: dict[str, int] = {}
         for row in self._counts.subset_rows:
-            acts = self._counts.weighting == "documents" or weights[row["language"], row["category"]] > 0
+            acts = self._counts.weighting == "documents" or weights[SubsetName(row["category"], row["language"])] > 0
             trained[row["language"]] = trained.get(row["language"], 0) + (row["train_bytes"] if acts else 0)
         for language in (language for language, size in trained.items() if not size):
             self._warn(f'the language "{language}" has no text to train on: no tokenizer of its own')
@@ -103,7 +104,7 @@ class Training:
     def _key(self, name: str) -> str:
         weights = {}
         if self._counts.weighting == "counts":
-            weights = {f"{category}_{language}": str(of) for (language, category), of in self._counts.weights.items()}
+            weights = {str(name): str(weight) for name, weight in self._counts.weights.items()}
         recipe = self._study.recipe
         settings = [recipe.model_dump(mode="json"), sorted(recipe.model_fields_set)]
         return key_of("train", TRAINING_FORMAT, name, self._counts_key, weights, settings)

@@ -7,17 +7,16 @@ from pathlib import Path
 
 from piecework.common.exact import parse_exact
 from piecework.common.mistakes import Mistake
+from piecework.common.subset_name import SubsetName
 
 __all__ = ["CsvWeights", "read_csv"]
-
-Name = tuple[str, str]  # category and language
 
 
 @dataclass(frozen=True, slots=True)
 class CsvWeights:
     """A table of weights: those that are given, and where its rows and columns stand."""
 
-    weights: dict[Name, Fraction]
+    weights: dict[SubsetName, Fraction]
     rows: dict[str, int]
     """Each category and its line."""
     columns: dict[str, int]
@@ -31,8 +30,8 @@ def read_csv(path: Path, mistakes: list[Mistake]) -> CsvWeights:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "weights.csv")
     >>> _ = path.write_text("category,sv,is\\nbooks,1,3\\nlaw,0.5,\\n")
-    >>> read_csv(path, []).weights
-    {('books', 'sv'): Fraction(1, 1), ('books', 'is'): Fraction(3, 1), ('law', 'sv'): Fraction(1, 2)}
+    >>> {str(name): float(weight) for name, weight in read_csv(path, []).weights.items()}
+    {'books_sv': 1.0, 'books_is': 3.0, 'law_sv': 0.5}
     """
     shown = str(path)
     table = CsvWeights({}, {}, {})
@@ -102,4 +101,4 @@ def _read_row(cells: list[str], table: CsvWeights, mistakes: list[Mistake], plac
             hint = "; the decimal sign is a point" if "," in value else ""
             mistakes.append(Mistake(f'column {column} ({language}): "{value}": {error}{hint}', *place))
             weight = Fraction(1)  # so that it is not reported as missing too
-        table.weights[category, language] = weight
+        table.weights[SubsetName(category, language)] = weight

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from piecework.common.exact import format_exact
+from piecework.common.subset_name import SubsetName
 from piecework.common.terms import TIKTOKEN
 from piecework.study.schema import Study
 
 __all__ = ["resolved_toml"]
 
 
-def resolved_toml(study: Study, folder: Path, weights: Mapping[tuple[str, str], Fraction]) -> str:
-    """The text of a study file in `folder`; `weights` are by language and category.
+def resolved_toml(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -> str:
+    """The text of a study file in `folder`.
 
     >>> study = Study(folder="data", name="nordic", corpus={"path": "{language}.txt"}, recipe={"preset": "plain"})
-    >>> print(resolved_toml(study, Path("out"), {("sv", "all"): Fraction(1, 2)}))
+    >>> print(resolved_toml(study, Path("out"), {SubsetName("all", "sv"): Fraction(1, 2)}))
     # The settings of a study as they were resolved; to change them, edit the study's own file and run it again.
     name = "nordic"
     seed = 1
@@ -49,7 +50,7 @@ def resolved_toml(study: Study, folder: Path, weights: Mapping[tuple[str, str], 
     return "\n".join(_lines(study, folder, weights)) + "\n"
 
 
-def _lines(study: Study, folder: Path, weights: Mapping[tuple[str, str], Fraction]) -> Iterator[str]:
+def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -> Iterator[str]:
     def moved(path: str) -> str:
         whole = study.folder / path
         return path if Path(path).is_absolute() else Path(os.path.relpath(whole, folder)).as_posix()
@@ -66,10 +67,7 @@ def _lines(study: Study, folder: Path, weights: Mapping[tuple[str, str], Fractio
         given = entry.model_dump(mode="json", exclude_none=True)
         yield from _pairs({**given, "path": [moved(path) for path in entry.path]})
     yield from ("", "[weights]")
-    named = (
-        f"{_text(f'{category}_{language}')} = {format_exact(weight)}"
-        for (language, category), weight in weights.items()
-    )
+    named = (f"{_text(str(name))} = {format_exact(weight)}" for name, weight in weights.items())
     yield f"subset = {{ {', '.join(named)} }}"
     yield from ("", "[sampling]")
     yield from _pairs(study.sampling.model_dump(mode="json"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from piecework.common.exact import format_exact, format_percent
 from piecework.common.mistakes import Mistake, listed
 from piecework.common.path_pattern import Match, PathPattern
+from piecework.common.subset_name import SubsetName
 from piecework.common.terms import TIKTOKEN
 from piecework.corpus.inputs import InputFile, find_files
 from piecework.errors import InputError, StudyError
@@ -26,8 +27,8 @@ NAMES_SHOWN = 3
 class Subset:
     """The documents of one category in one language."""
 
-    category: str
-    language: str
+    name: SubsetName
+    """No two subsets of a study have the same name, nor names that are written alike."""
     files: tuple[InputFile, ...]
     """Sorted by path, none twice."""
     text_field: str
@@ -37,9 +38,14 @@ class Subset:
     weight: Fraction
 
     @property
-    def name(self) -> str:
-        """The name that [weights] and results use; no two subsets of a study share it."""
-        return f"{self.category}_{self.language}"
+    def category(self) -> str:
+        """The category of its name."""
+        return self.name.category
+
+    @property
+    def language(self) -> str:
+        """The language of its name."""
+        return self.name.language
 
     @property
     def size_bytes(self) -> int:
@@ -58,9 +64,6 @@ class _Found:
     files: dict[str, InputFile] = field(default_factory=dict)
 
 
-_Name = tuple[str, str]  # category and language
-
-
 def find_subsets(study: Study) -> list[Subset]:
     """The subsets of a study, sorted by language and category, or a StudyError with all that is wrong.
 
@@ -69,7 +72,7 @@ def find_subsets(study: Study) -> list[Subset]:
     >>> for name in ("law_sv.txt", "law_is.txt", "books_sv.txt"):
     ...     _ = (folder / name).write_text("hej")
     >>> study = Study(folder=folder, corpus={"path": "{category}_{language}.txt"}, weights={"language": {"is": 3}})
-    >>> [(subset.name, subset.weight) for subset in find_subsets(study)]
+    >>> [(str(subset.name), subset.weight) for subset in find_subsets(study)]
     [('law_is', Fraction(3, 1)), ('books_sv', Fraction(1, 1)), ('law_sv', Fraction(1, 1))]
     """
     mistakes: list[Mistake] = []
@@ -81,7 +84,7 @@ def find_subsets(study: Study) -> list[Subset]:
 
 def look_for_subsets(study: Study, mistakes: list[Mistake], *, check_samples: bool = True) -> list[Subset]:
     """The subsets of a study as far as they are right; what is wrong is added to the mistakes."""
-    found: dict[_Name, _Found] = {}
+    found: dict[SubsetName, _Found] = {}
     has_gaps = False
     for key, entry in study.corpus.entries():
         for index, pattern in enumerate(entry.path):
@@ -94,7 +97,7 @@ def look_for_subsets(study: Study, mistakes: list[Mistake], *, check_samples: bo
     _check_names(study, found, mistakes)
     _check_files(study, found, mistakes)
     _check_tokenizers(study, mistakes)
-    names = sorted(found, key=lambda name: (name[1], name[0]))
+    names = sorted(found)
     # Where a pattern is wrong, nobody can say which languages the corpus lacks.
     if has_gaps:
         return []
@@ -102,8 +105,7 @@ def look_for_subsets(study: Study, mistakes: list[Mistake], *, check_samples: bo
     weights = resolve_weights(study, sizes, mistakes)
     subsets = [
         Subset(
-            category=name[0],
-            language=name[1],
+            name=name,
             files=tuple(file for _, file in sorted(found[name].files.items())),
             text_field=found[name].settings[0],
             documents=found[name].settings[1],
@@ -118,7 +120,7 @@ def look_for_subsets(study: Study, mistakes: list[Mistake], *, check_samples: bo
 
 
 def _add_files(
-    study: Study, found: dict[_Name, _Found], entry: SubsetEntry, pattern: PathPattern, place: KeyPath
+    study: Study, found: dict[SubsetName, _Found], entry: SubsetEntry, pattern: PathPattern, place: KeyPath
 ) -> None:
     """Look up one pattern, and add its files to the subsets that they belong to."""
     try:
@@ -133,14 +135,15 @@ def _add_files(
     settings = (entry.text or study.corpus.text, entry.documents or study.corpus.documents, entry.code_token)
     mistakes = []
     for match in matches:
-        name = (entry.category or match.category or DEFAULT_CATEGORY, entry.language or match.language or "")
+        category = entry.category or match.category or DEFAULT_CATEGORY
+        name = SubsetName(category, entry.language or match.language or "")
         subset = found.setdefault(name, _Found(place, settings))
         if settings != subset.settings:
             before = study.mistake(subset.key, "").line
             mistakes.append(
                 study.mistake(
                     place,
-                    f'path = "{pattern.text}" has files of {"_".join(name)} too, and another '
+                    f'path = "{pattern.text}" has files of {name} too, and another '
                     f"{_difference(settings, subset)} than {f'line {before}' if before else 'the path before'} "
                     f"has for them; give both the same, or another category",
                 )
@@ -187,30 +190,33 @@ def _nothing_matches(study: Study, pattern: PathPattern) -> str:
     return f"{message}; the folder {folder} has {listed(names, NAMES_SHOWN)}"
 
 
-def _check_names(study: Study, found: Mapping[_Name, _Found], mistakes: list[Mistake]) -> None:
+def _check_names(study: Study, found: Mapping[SubsetName, _Found], mistakes: list[Mistake]) -> None:
     """Names that a path gave are names of folders and keys of tables as well."""
-    subsets: dict[str, _Name] = {}
+    subsets: dict[str, SubsetName] = {}
     for name, subset in found.items():
-        for kind, value, check in (("category", name[0], check_name), ("language", name[1], check_language)):
+        for kind, value, check in (
+            ("category", name.category, check_name),
+            ("language", name.language, check_language),
+        ):
             try:
                 check(value)
             except ValueError as error:
                 mistakes.append(study.mistake(subset.key, f"{{{kind}}} is {value!r} in a path: {error}"))
-        same = subsets.setdefault("_".join(name), name)
+        same = subsets.setdefault(str(name), name)
         if same != name:
             mistakes.append(
                 study.mistake(
                     subset.key,
-                    f'two subsets would have the name "{"_".join(name)}": category {same[0]} in language {same[1]}, '
-                    f"and category {name[0]} in language {name[1]}; rename one",
+                    f'two subsets would have the name "{name}": category {same.category} in language {same.language}, '
+                    f"and category {name.category} in language {name.language}; rename one",
                 )
             )
 
 
-def _check_files(study: Study, found: Mapping[_Name, _Found], mistakes: list[Mistake]) -> None:
+def _check_files(study: Study, found: Mapping[SubsetName, _Found], mistakes: list[Mistake]) -> None:
     """One text belongs to one subset, or it would be counted twice; another field of the same file is another text."""
-    owners: dict[tuple[str, str], _Name] = {}
-    shared: dict[tuple[_Name, _Name], list[str]] = {}
+    owners: dict[tuple[str, str], SubsetName] = {}
+    shared: dict[tuple[SubsetName, SubsetName], list[str]] = {}
     for name, subset in found.items():
         for path in subset.files:
             owner = owners.setdefault((path, subset.settings[0]), name)
@@ -220,7 +226,7 @@ def _check_files(study: Study, found: Mapping[_Name, _Found], mistakes: list[Mis
         mistakes.append(
             study.mistake(
                 found[name].key,
-                f"{listed(paths, NAMES_SHOWN)} would be counted twice, for {'_'.join(owner)} and for {'_'.join(name)}; "
+                f"{listed(paths, NAMES_SHOWN)} would be counted twice, for {owner} and for {name}; "
                 f"make one of the patterns narrower",
             )
         )
@@ -260,7 +266,7 @@ def _check_samples(study: Study, subsets: Sequence[Subset], mistakes: list[Mista
 def _heaviest_factor(study: Study, subset: Subset) -> KeyPath:
     """The key of the largest of the weights that multiply to that of the subset."""
     factors: dict[KeyPath, Fraction] = {("weights",): Fraction(0)}
-    for kind, name in (("language", subset.language), ("category", subset.category), ("subset", subset.name)):
+    for kind, name in (("language", subset.language), ("category", subset.category), ("subset", str(subset.name))):
         if weight := getattr(study.weights, kind).get(name):
             factors["weights", kind, name] = weight
     return max(factors, key=lambda key: factors[key])

@@ -11,6 +11,7 @@ from typing import Literal
 
 from piecework.common.path_pattern import PathPattern
 from piecework.common.storage import relative_name
+from piecework.common.subset_name import SubsetName
 from piecework.corpus.fields import guess_text_field
 from piecework.corpus.inputs import COMPRESSIONS, FORMATS, InputFile, find_files
 from piecework.corpus.languages import CODE, SOURCE_SUFFIXES, is_language
@@ -51,8 +52,8 @@ class Group:
     documents: Literal["file", "line"] | None = None
     """What a document of plain text is; None for other formats."""
 
-    subsets: tuple[tuple[str, str], ...] = ()
-    """The categories and languages that its files are of."""
+    subsets: tuple[SubsetName, ...] = ()
+    """The subsets that its files belong to, sorted by category."""
 
     @property
     def size_bytes(self) -> int:
@@ -62,12 +63,12 @@ class Group:
     @property
     def languages(self) -> list[str]:
         """The languages of its files."""
-        return sorted({language for _, language in self.subsets})
+        return sorted({name.language for name in self.subsets})
 
     @property
     def categories(self) -> list[str]:
         """The categories of its files."""
-        return sorted({category for category, _ in self.subsets})
+        return sorted({name.category for name in self.subsets})
 
 
 @dataclass(slots=True)
@@ -313,7 +314,7 @@ def _group_sources(folder: Path, names: Iterable[_Name]) -> Iterator[Group]:
             category=category,
             code_token=token if token in CODE_TOKENS else None,
             documents="file",
-            subsets=((category, CODE),),
+            subsets=(SubsetName(category, CODE),),
         )
 
 
@@ -321,10 +322,12 @@ def _look_into(folder: Path, group: Group, survey: Survey) -> Group:
     """Add what the paths tell, and what only the files do: the field of the text, or what a document is."""
     matches = [match for pattern in group.patterns for match in PathPattern(pattern).find(folder)]
     subsets = {
-        (group.category or match.category or DEFAULT_CATEGORY, group.language or match.language or UNDETERMINED)
+        SubsetName(
+            group.category or match.category or DEFAULT_CATEGORY, group.language or match.language or UNDETERMINED
+        )
         for match in matches
     }
-    group = replace(group, subsets=tuple(sorted(subsets)))
+    group = replace(group, subsets=tuple(sorted(subsets, key=lambda name: (name.category, name.language))))
     if group.files[0].format == "text":
         return replace(group, documents="file" if len(group.files) >= FILES_WORTH_A_DOCUMENT else "line")
     text, _ = guess_text_field(group.files)

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from piecework.common.mistakes import Mistake, did_you_mean, listed
+from piecework.common.subset_name import SubsetName
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.readers import open_batches
 from piecework.errors import InputError
@@ -20,11 +21,12 @@ SAMPLED_BYTES = 1 << 20
 
 SMALLEST_WEIGHT = Decimal("0.000001")
 
-_Name = tuple[str, str]  # category and language
 _Files = tuple[Sequence[InputFile], str]  # and the text field
 
 
-def resolve_weights(study: Study, subsets: Mapping[_Name, _Files], mistakes: list[Mistake]) -> dict[_Name, Fraction]:
+def resolve_weights(
+    study: Study, subsets: Mapping[SubsetName, _Files], mistakes: list[Mistake]
+) -> dict[SubsetName, Fraction]:
     """The weight of each subset of the corpus; weights for what the corpus does not have are mistakes."""
     if study.weights.csv is not None:
         return _weights_of_csv(study, list(subsets), mistakes)
@@ -36,9 +38,9 @@ def resolve_weights(study: Study, subsets: Mapping[_Name, _Files], mistakes: lis
             return {}
     tables = study.weights
     names = {
-        "language": sorted({language for _, language in subsets}),
-        "category": sorted({category for category, _ in subsets}),
-        "subset": ["_".join(name) for name in subsets],
+        "language": sorted({name.language for name in subsets}),
+        "category": sorted({name.category for name in subsets}),
+        "subset": list(map(str, subsets)),
     }
     for kind, known in names.items():
         for name in getattr(tables, kind):
@@ -46,9 +48,9 @@ def resolve_weights(study: Study, subsets: Mapping[_Name, _Files], mistakes: lis
                 mistakes.append(study.mistake(("weights", kind, name), _not_there(kind, name, known)))
     one = Fraction(1)
     return {
-        name: tables.category.get(name[0], one)
-        * tables.language.get(name[1], one)
-        * tables.subset.get("_".join(name), one)
+        name: tables.category.get(name.category, one)
+        * tables.language.get(name.language, one)
+        * tables.subset.get(str(name), one)
         for name in subsets
     }
 
@@ -60,7 +62,7 @@ def _not_there(kind: str, name: str, known: Iterable[str], where: str = "[weight
     return f'{where}: the corpus has no {kind} "{name}"{hint or f"; its {plural} are {listed(known)}"}'
 
 
-def _weights_of_csv(study: Study, subsets: Sequence[_Name], mistakes: list[Mistake]) -> dict[_Name, Fraction]:
+def _weights_of_csv(study: Study, subsets: Sequence[SubsetName], mistakes: list[Mistake]) -> dict[SubsetName, Fraction]:
     """Every subset of the corpus needs a weight; a cell for one that the corpus lacks does no harm."""
     assert study.weights.csv is not None
     path = study.folder / study.weights.csv
@@ -72,7 +74,8 @@ def _weights_of_csv(study: Study, subsets: Sequence[_Name], mistakes: list[Mista
     table = read_csv(path, mistakes)
     if len(mistakes) > before and not table.weights:
         return {}
-    categories, languages = (sorted({name[index] for name in subsets}) for index in (0, 1))
+    categories = sorted({name.category for name in subsets})
+    languages = sorted({name.language for name in subsets})
     for language, column in table.columns.items():
         if language not in languages:
             mistakes.append(
@@ -87,20 +90,20 @@ def _weights_of_csv(study: Study, subsets: Sequence[_Name], mistakes: list[Mista
     for language in languages:
         if language not in table.columns:
             mistakes.append(Mistake(f'no column for language "{language}" of the corpus', str(path)))
-    for category, language in subsets:
-        if category in table.rows and language in table.columns and (category, language) not in table.weights:
-            cell = f"column {table.columns[language]} ({language})"
-            message = f"{cell} is empty, and the corpus has {category}_{language}; give it a weight, 0 to leave it out"
-            mistakes.append(Mistake(message, str(path), table.rows[category]))
+    for name in subsets:
+        if name.category in table.rows and name.language in table.columns and name not in table.weights:
+            cell = f"column {table.columns[name.language]} ({name.language})"
+            message = f"{cell} is empty, and the corpus has {name}; give it a weight, 0 to leave it out"
+            mistakes.append(Mistake(message, str(path), table.rows[name.category]))
     return table.weights
 
 
-def _weights_by_temperature(subsets: Mapping[_Name, _Files], alpha: Fraction) -> dict[_Name, Fraction]:
+def _weights_by_temperature(subsets: Mapping[SubsetName, _Files], alpha: Fraction) -> dict[SubsetName, Fraction]:
     text_bytes: dict[str, int] = {}
-    for (_, language), (files, text_field) in subsets.items():
-        text_bytes[language] = text_bytes.get(language, 0) + estimate_text_bytes(files, text_field)
+    for name, (files, text_field) in subsets.items():
+        text_bytes[name.language] = text_bytes.get(name.language, 0) + estimate_text_bytes(files, text_field)
     weights = temperature_weights(text_bytes, alpha)
-    return {name: weights[name[1]] for name in subsets}
+    return {name: weights[name.language] for name in subsets}
 
 
 def temperature_weights(text_bytes: Mapping[str, int], alpha: Fraction) -> dict[str, Fraction]:
