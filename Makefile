@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 SOURCES := $(wildcard core/*/*.cpp core/*/*.hpp) CMakeLists.txt pyproject.toml
 CORE_FILES := $(wildcard core/*/*.cpp core/*/*.hpp)
 
-.PHONY: demo test chromium java lint format bench core-test clean FORCE
+.PHONY: demo test parity chromium java lint format bench core-test clean FORCE
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
@@ -66,6 +66,10 @@ java:
 	        || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless; } > /dev/null \
 	        || echo "Java could not be installed: the tests on a cluster need it" >&2; \
 	else echo "the tests on a cluster need Java 17: sudo apt-get install openjdk-17-jre-headless" >&2; fi
+
+# The comparisons with other libraries at their full size: all text, all sizes, all random recipes. Takes an hour.
+parity: $(VENV)/.tested
+	PIECEWORK_PARITY=all $(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 core-test: $(VENV)/.tools
 	$(BIN)/cmake -S . -B build/core-test -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DPIECEWORK_CORE_TESTS=ON > build-core-test.log 2>&1 || (cat build-core-test.log; exit 1)
