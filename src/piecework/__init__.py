@@ -28,7 +28,8 @@ if TYPE_CHECKING:
         VocabularyTooLargeError,
     )
     from piecework.evaluation.compare import Comparison, compare
-    from piecework.evaluation.evaluate import Evaluation, evaluate
+    from piecework.evaluation.evaluate import evaluate
+    from piecework.evaluation.evaluation import Evaluation
     from piecework.evaluation.examples import Example, examples
     from piecework.evaluation.metrics import Metric, metric
     from piecework.evaluation.monolingual import train_monolingual
@@ -57,7 +58,7 @@ _HOMES = {
     "Comparison": "evaluation.compare",
     "Counts": "counting.store",
     "Edited": "tokenizer.edit",
-    "Evaluation": "evaluation.evaluate",
+    "Evaluation": "evaluation.evaluation",
     "Example": "evaluation.examples",
     "Export": "tokenizer.export",
     "InputError": "errors",

@@ -95,7 +95,7 @@ def test_sizes_that_the_model_does_not_have(tokenizer: pw.Tokenizer) -> None:
     evaluation = pw.evaluate({"nordic": tokenizer}, units, sizes=[350])
     with pytest.raises(pw.InputError, match="the curve goes from"):
         evaluation.curve("nordic", "sv").at(401)
-    with pytest.raises(pw.InputError, match='"byte_rate" is not known for every size; these are: fertility'):
+    with pytest.raises(pw.InputError, match='"byte_rate" has no curve; these metrics have one: fertility'):
         evaluation.curve("nordic", "sv", "byte_rate")
     with pytest.raises(pw.InputError, match='no language "is" was evaluated; there is da, sv'):
         evaluation.curve("nordic", "is")
@@ -118,7 +118,7 @@ def test_a_vocabulary_out_of_order(tokenizer: pw.Tokenizer) -> None:
 def test_arguments(tokenizer: pw.Tokenizer) -> None:
     units = pw.count_units(TEXTS)
     for arguments, message in (
-        ({"by": "family"}, 'by "language" or by "subset"'),
+        ({"by": "family"}, 'by is "language" or "subset"'),
         ({"threads": 0}, "threads must be 1 or more"),
         ({"metrics": []}, "no metric"),
         ({"metrics": ["fertilty"]}, 'did you mean "fertility"'),

@@ -25,8 +25,8 @@ def test_totals_of_all_tokenizers(evaluation: pw.Evaluation, direct: Directly, k
 def test_totals_of_all_sizes(
     sample: Sample, tokenizers: Mapping[str, pw.Tokenizer], evaluation: pw.Evaluation, kind: str
 ) -> None:
-    counted = evaluation._counted["multilingual"][kind]
-    smallest = evaluation._sizes["multilingual"].smallest
+    counted = evaluation._result("multilingual").totals[kind]
+    smallest = evaluation._result("multilingual").sizes.smallest
     for number, size in enumerate(SIZES):
         resized = tokenizers["multilingual"].resize(size)
         for group, language in enumerate(evaluation.groups):
@@ -92,7 +92,7 @@ def test_threads_and_recipes(sample: Sample) -> None:
     assert one.sizes.rows() == two.sizes.rows()
     for name, tokenizer in tokenizers.items():
         totals = {row.pop("language"): row for row in one.totals(name).rows()}
-        curve = one._counted[name]["eval"].curve
+        curve = one._result(name).totals["eval"].curve
         for group, (language, documents) in enumerate(texts.items()):
             direct = count_directly(tokenizer, documents)
             assert totals[language] == dict(direct.totals)
@@ -101,7 +101,7 @@ def test_threads_and_recipes(sample: Sample) -> None:
             if name != "no prefix":
                 assert row["numerator"] == len(direct.single_types)
             smaller = count_directly(tokenizer.resize(1000), documents).totals
-            at = 1000 - one._sizes[name].smallest
+            at = 1000 - one._result(name).sizes.smallest
             assert curve[group, at].tolist() == [smaller[total] for total in SIZE_TOTALS]
 
 
@@ -138,7 +138,7 @@ def check_sizes(name: str, tokenizer: pw.Tokenizer, sizes: list[int], texts_by_l
     units = pw.count_units(texts_by_language)
     evaluation = pw.evaluate({name: tokenizer}, units, sizes=sizes, metrics=["fertility", "word_fertility"])
     for kind in KINDS:
-        counted = evaluation._counted[name][kind].sizes
+        counted = evaluation._result(name).totals[kind].sizes
         assert counted is not None
         for group, (language, texts) in enumerate(texts_by_language.items()):
             documents = texts_of(kind, texts)

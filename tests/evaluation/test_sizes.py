@@ -20,9 +20,9 @@ RUNS: tuple[RunOrder | None, ...] = ("paper", "portable", None)
 
 def check_all_sizes(tokenizer: pw.Tokenizer, texts: list[str], step: int = 1) -> None:
     evaluation = pw.evaluate({"t": tokenizer}, pw.count_units({"x": texts}), curves=True)
-    sizes = evaluation._sizes["t"].vocab_sizes
+    sizes = evaluation._result("t").sizes.vocab_sizes
     for kind in ("eval", "eval_plain"):
-        curve = evaluation._counted["t"][kind].curve
+        curve = evaluation._result("t").totals[kind].curve
         assert curve is not None
         assert len(sizes) == curve.shape[1]
         for number in range(0, len(sizes), step):

@@ -37,8 +37,6 @@ KNOWN_IMPORTS = {
     ("piecework.counting.merge", "piecework.counting.store"),
     ("piecework.counting.spark", "piecework.counting.local"),
     ("piecework.errors", "piecework.common.mistakes"),
-    ("piecework.results.folder", "piecework.report"),
-    ("piecework.results.folder", "piecework.report.page"),
     ("piecework.study.file", "piecework.study.schema"),
     ("piecework.study.subsets", "piecework.study.schema"),
     ("piecework.study.weights", "piecework.study.schema"),

@@ -17,7 +17,7 @@ from piecework.corpus.sampling import BUCKETS, Sampler
 from piecework.errors import InputError
 from piecework.evaluation import intervals
 from piecework.evaluation.cut_words import cut_words
-from piecework.evaluation.figures import figures_of_sums
+from piecework.evaluation.estimates import estimates_from_sums
 from piecework.evaluation.metrics import Array, Metric, divide, find_metrics
 from piecework.evaluation.tables import Table
 from piecework.tokenizer.outside import OutsideTokenizer
@@ -259,7 +259,7 @@ def _metrics(
 
 def _figure(metric: Metric, sums: dict[str, Array]) -> tuple[float | None, ...]:
     alone = {name: values[np.newaxis] for name, values in sums.items()}
-    figure = figures_of_sums(metric, alone, np.ones_like(alone["tokens"], bool))[0]
+    figure = estimates_from_sums(metric, alone, np.ones_like(alone["tokens"], bool))[0]
     value = figure.numerator / figure.denominator if figure.denominator else None
     return value, *(figure.interval or (None, None)), figure.numerator, figure.denominator
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from piecework.counting.words import WordCounts
 from piecework.errors import InputError, RecipeError, VocabularyTooLargeError
-from piecework.evaluation.evaluate import Evaluation
+from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.metrics import find_metrics
 from piecework.evaluation.tables import Table
 from piecework.study.recipe import Recipe

@@ -15,7 +15,8 @@ import numpy as np
 
 from piecework.errors import InputError
 from piecework.evaluation.curves import Sizes
-from piecework.evaluation.evaluate import Evaluation, Tokenizers, named_tokenizers
+from piecework.evaluation.evaluate import Tokenizers, named_tokenizers
+from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.metrics import Array, divide
 from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table

@@ -7,7 +7,7 @@ from itertools import chain, islice, repeat
 
 import numpy as np
 
-from piecework.evaluation.evaluate import Evaluation
+from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.metrics import Array, divide
 from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table

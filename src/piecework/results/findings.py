@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from piecework.evaluation.evaluate import Evaluation
+from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.overlap import vocabulary_overlap
 from piecework.evaluation.tables import Table
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.evaluation.curves import Sizes
-from piecework.evaluation.evaluate import Evaluation, evaluate_on, evaluation_units
+from piecework.evaluation.evaluate import evaluate_on, evaluation_units
+from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.examples import examples
 from piecework.evaluation.metrics import Array, all_metrics
 from piecework.evaluation.overlap import Overlaps

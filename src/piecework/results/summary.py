@@ -11,7 +11,7 @@ from piecework.common.terms import MULTILINGUAL
 from piecework.corpus.languages import CODE, language_name
 from piecework.evaluation import intervals
 from piecework.evaluation.curves import Curve
-from piecework.evaluation.evaluate import Evaluation
+from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.metrics import Array, divide
 from piecework.evaluation.tables import Table
 

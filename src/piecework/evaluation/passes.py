@@ -1,0 +1,155 @@
+"""What the core counts when a tokenizer encodes all units, and the same for its smaller sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from piecework import _core
+from piecework.corpus.sampling import BUCKETS
+from piecework.errors import ModelError
+from piecework.evaluation.curves import Sizes
+from piecework.evaluation.metrics import Array, UnitKind
+from piecework.evaluation.units import Arrangement, EvaluationUnits
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["SIZE_TOTALS", "TEXT_TOTALS", "TOKEN_TOTALS", "Evaluator", "PassResult", "TableTotals"]
+
+# The core's totals, in its order.
+TOKEN_TOTALS = ("tokens", "starts", "continued", "split_words", "unknown", "byte_tokens")
+SIZE_TOTALS = TOKEN_TOTALS[:4]
+TEXT_TOTALS = ("words", "characters", "bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class TableTotals:
+    """Totals of one tokenizer on one table of units, in whole numbers; G groups of 32 buckets."""
+
+    totals: Array
+    """[G][32][`TOKEN_TOTALS`]."""
+    frequencies: Array | None
+    """[G][pieces], of the text as it is."""
+    sizes: Array | None = None
+    """[G][32][requested sizes][`SIZE_TOTALS`]."""
+    curve: Array | None = None
+    """[G][number of merges, from 0 to all][`SIZE_TOTALS`]."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassResult:
+    """What the core counts for one tokenizer, in B blocks of buckets; B is 1 if no metric needs blocks."""
+
+    arranged: Arrangement
+    vocab_size: int
+    totals: Mapping[UnitKind, Array]
+    """[G][B][32][`TOKEN_TOTALS`]."""
+    frequencies: bytes
+    """[G][B][pieces], as the core returns them."""
+    sizes: Mapping[UnitKind, Array]
+    """[G][B][32][requested sizes][`SIZE_TOTALS`]; empty without requested sizes."""
+    curves: Mapping[UnitKind, Array]
+    """[G][number of merges, from 0 to all][`SIZE_TOTALS`]."""
+    types: Mapping[UnitKind, Array]
+    """Distinct words, [G + 1][B + 1]; the last group is all groups, the last block is words in several blocks."""
+    single_types: Mapping[UnitKind, Array]
+    """Distinct words of one token, [1 + requested sizes][G + 1][B + 1]; the first is the full vocabulary."""
+    detached: bytes = b""
+    """What `smaller_frequencies` needs besides the frequencies."""
+
+    def by_block(self) -> dict[UnitKind, Array]:
+        """The frequencies, [G][B][pieces]."""
+        return self.arranged.frequencies(self.frequencies, self.vocab_size)
+
+    def totals_by_table(self) -> dict[UnitKind, TableTotals]:
+        """The totals of each table, summed over blocks."""
+        frequencies = {
+            kind: self.arranged.with_all(each.sum(axis=1, dtype=np.int64)) for kind, each in self.by_block().items()
+        }
+        return {
+            kind: TableTotals(
+                np.asarray(totals.sum(axis=1)),
+                frequencies.get(kind),
+                np.asarray(self.sizes[kind].sum(axis=1)) if kind in self.sizes else None,
+                self.curves.get(kind),
+            )
+            for kind, totals in self.totals.items()
+        }
+
+
+class Evaluator:
+    """Encodes units with one tokenizer, once; smaller sizes of the tokenizer follow from the same pass."""
+
+    def __init__(self, tokenizer: Tokenizer, *, name: str, sizes: Sizes | None, threads: int) -> None:
+        self._tokenizer = tokenizer
+        self._name = name
+        self._sizes = sizes
+        self._threads = threads
+
+    def run(self, units: EvaluationUnits, *, in_blocks: bool) -> PassResult:
+        """Encodes every unit and counts tokens, by block if `in_blocks`."""
+        arranged = units.arranged(in_blocks=in_blocks, cut_lines=self._tokenizer._encoder.newlines_stand_alone)
+        sizes = self._sizes
+        try:
+            found = _core.evaluate(
+                self._tokenizer._encoder,
+                arranged.units,
+                merges=sizes.merges if sizes else [],
+                sizes=sizes.wanted_merges if sizes else [],
+                blocks=list(arranged.blocks.values()),
+                frequency_groups=arranged.frequency_groups,
+                threads=self._threads,
+            )
+        except _core.CoreModelError as error:
+            raise ModelError(
+                f'"{self._name}" cannot be evaluated on counts: {error}; count its tokens on documents instead'
+            ) from error
+        totals = arranged.split(found["totals"], BUCKETS, len(TOKEN_TOTALS))
+        by_size: Mapping[UnitKind, Array] = {}
+        curves: Mapping[UnitKind, Array] = {}
+        if sizes is not None and sizes.merges:
+            by_size = arranged.split(found["sizes"], BUCKETS, len(sizes.wanted), len(SIZE_TOTALS))
+            curves = arranged.curves(found["curve"], len(sizes.merges) + 1, len(SIZE_TOTALS))
+        elif sizes is not None:
+            # Without merges the core returns no curve. It has one point: the full vocabulary.
+            as_it_is = {kind: each[..., : len(SIZE_TOTALS)] for kind, each in totals.items()}
+            by_size = {
+                kind: np.repeat(each[:, :, :, np.newaxis], len(sizes.wanted), 3) for kind, each in as_it_is.items()
+            }
+            curves = {kind: each.sum(axis=(1, 2))[:, np.newaxis] for kind, each in as_it_is.items()}
+        wanted = len(sizes.wanted) if sizes and sizes.merges else 0
+        types, single = arranged.types(found["types"]), arranged.types(found["single_types"], 1 + wanted)
+        return PassResult(
+            arranged,
+            self._tokenizer.vocab_size,
+            totals,
+            found["frequencies"],
+            by_size,
+            curves,
+            types,
+            single,
+            found["detached"],
+        )
+
+    def smaller(self, found: PassResult, tokenizer: Tokenizer) -> PassResult:
+        """The result for `tokenizer`, a smaller size of this one, without encoding again."""
+        assert self._sizes is not None
+        number = self._sizes.wanted.index(tokenizer.vocab_size)
+        totals = {kind: each.copy() for kind, each in found.totals.items()}
+        for kind, each in found.sizes.items():
+            totals[kind][..., : len(SIZE_TOTALS)] = each[:, :, :, number]
+        frequencies = b""
+        if found.frequencies:
+            ids = dict(zip(self._tokenizer._texts, range(self._tokenizer.vocab_size), strict=True))
+            frequencies = _core.smaller_frequencies(
+                self._tokenizer._encoder,
+                merges=self._sizes.merges,
+                kept=self._sizes.wanted_merges[number],
+                ids=[ids[text] for text in tokenizer._texts],
+                frequencies=found.frequencies,
+                groups=found.arranged.frequency_groups,
+                detached=found.detached,
+            )
+        single = {kind: each[1 + number : 2 + number] for kind, each in found.single_types.items()}
+        return PassResult(found.arranged, tokenizer.vocab_size, totals, frequencies, {}, {}, found.types, single)
