@@ -35,7 +35,7 @@ def test_in_a_pipe(run: Run, models: Path) -> None:
         ends = [token.end for token in tokenizer.tokens(TEXT) if token.end > token.start]
         assert len(line.split("|")) == len(ends)
     assert "% against the first" in blocks[1]
-    assert "cut differently:" in blocks[2]
+    assert "split differently:" in blocks[2]
 
 
 def test_json_ids_pieces_and_stdin(run: Run, models: Path) -> None:
@@ -72,11 +72,11 @@ def test_text_cannot_steer_the_terminal(models: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--compare"], 2, "--compare takes models and a text"),
-        (["--compare", "only text"], 2, "--compare takes models and a text"),
+        (["--compare"], 2, "--compare needs models and a text"),
+        (["--compare", "only text"], 2, "--compare needs models and a text"),
         (["--compare", "missing.model", "text"], 1, "missing.model: no such file or folder"),
         ([], 2, "missing option --model"),
-        (["--model", "a", "one", "two"], 2, "one FILE at a time, not 2"),
+        (["--model", "a", "one", "two"], 2, "give one FILE, not 2"),
     ],
 )
 def test_mistakes(run: Run, arguments: list[str], code: int, message: str) -> None:

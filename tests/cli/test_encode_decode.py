@@ -100,11 +100,11 @@ def test_a_broken_pipe_ends_quietly(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("1 two 3", '"two" is no id'),
-        ("1 -2", '"-2" is no id'),
+        ("1 two 3", '"two" is not an id'),
+        ("1 -2", '"-2" is not an id'),
         ("1 512", "id 512 is not in the vocabulary, whose ids are 0 to 511"),
         ("9" * 9000, "is not in the vocabulary"),
-        ("\x00", "is no id"),
+        ("\x00", "is not an id"),
     ],
 )
 def test_what_is_no_id(run: Run, model: Path, line: str, message: str) -> None:

@@ -25,7 +25,7 @@ def test_a_study_that_validates(run: Run, tmp_path: Path) -> None:
     for expected in (
         "found 3 files, 76 bytes, in data",
         '  {category}_{language}.jsonl  2 files, is, sv: books, law, text in "content"',
-        "  src/**/*.py  1 file, code: python, a document a file",
+        "  src/**/*.py  1 file, code: python, one document per file",
         "  left out: 1 .png",
         "wrote study.toml",
     ):
@@ -76,7 +76,7 @@ def test_any_folder(run: Run, tmp_path: Path, names: list[str]) -> None:
     write(tmp_path / "data", *names)
     done = run("init", "data")
     assert done.returncode == 0, done.stderr
-    assert "needs your hand" not in done.stderr
+    assert "needs corrections" not in done.stderr
     found = find_subsets(Study.load(tmp_path / "study.toml"))
     assert sum(len(subset.files) for subset in found) == len(names)
 

@@ -50,8 +50,8 @@ def test_a_table_for_people(run: Run) -> None:
     assert "1,000 pieces; also 500" in done.stdout
     assert "\x1b" not in done.stdout
     assert "vocab_size 1000 is not divisible by 128" in done.stderr
-    assert "left out, as their weight is 0: law_da" in done.stderr
-    assert "python_code: 1 document, one a file" in done.stderr
+    assert "left out because their weight is 0: law_da" in done.stderr
+    assert "python_code: 1 document (one per file)" in done.stderr
     assert done.stderr.splitlines()[-1] == "next: piecework count study.toml --dry-run"
     assert run("validate", "study.toml", "-q").stderr == ""
 

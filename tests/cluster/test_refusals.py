@@ -135,7 +135,7 @@ def test_usage(folder: Path) -> None:
         assert done.returncode == 2
         return done.stderr
 
-    assert "--master goes with --engine spark" in usage("--master", "local[1]")
+    assert "--master needs --engine spark" in usage("--master", "local[1]")
     assert '"--conf memory=4g": write it as spark.executor.memory=4g' in usage(
         "--engine", "spark", "--conf", "memory=4g"
     )

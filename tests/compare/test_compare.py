@@ -176,7 +176,7 @@ def test_command_formats(
 
 def test_command_mistakes(run: Run, outside: dict[str, Path], files: list[Path]) -> None:
     for arguments, code, message in (
-        ((outside["ours"],), 2, "give either --data FILE or --counts DIR"),
+        ((outside["ours"],), 2, "either --data FILE or --counts DIR"),
         ((outside["ours"], outside["ours"], "--data", files[0]), 1, "given twice"),
         ((f"a={outside['ours']}", f"a={outside['bpe']}", "--data", files[0]), 1, 'two tokenizers are called "a"'),
         (("missing.json", "--data", files[0]), 1, "no such file or folder"),

@@ -53,7 +53,7 @@ def test_count(folder: Path) -> None:
 
     again = run(folder, "--json")
     assert again.returncode == 0, again.stderr
-    assert "the counts of this study are there already" in again.stderr
+    assert "the counts of this study exist already" in again.stderr
     content = json.loads(again.stdout)
     assert content["subsets"][2]["skipped_records"] == 4
     assert content["folder"] == "out/nordic/counts"

@@ -63,7 +63,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     if process.returncode == 0:  # it was done before the signal came through
         return
     assert process.returncode == 130, stderr
-    assert "stopped; the same command goes on from here" in stderr
+    assert "stopped; the same command resumes the run" in stderr
     assert "Traceback" not in stderr
     assert not list(tmp_path.rglob("*.tmp"))
     assert not (tmp_path / "out" / ".lock").exists()

@@ -32,7 +32,7 @@ def test_a_second_run_says_so(study: Path) -> None:
     # Of the processor, as the machine may be busy with other things.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
     assert done.returncode == 0, done.stderr
-    assert "out: nothing has changed since the last run (--force does all again)" in done.stderr
+    assert "out: nothing has changed since the last run (--force runs every stage again)" in done.stderr
     assert "next: piecework report out --open" in done.stderr
     assert done.stdout.splitlines()[-1] == str(Path("out") / "report.html")
     told = json.loads(run("--out", "out", "--json", "-q", cwd=study.parent).stdout)

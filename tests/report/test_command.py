@@ -62,7 +62,7 @@ def test_another_file_is_not_replaced(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("out", "message"),
-    [("study", "is a folder; give the file"), ("no/such/page.html", "no such folder; make it first")],
+    [("study", "is a folder; give a file"), ("no/such/page.html", "no such folder; make it first")],
 )
 def test_places_that_will_not_do(folder: Path, out: str, message: str) -> None:
     done = run("report", "study", "--out", out, cwd=folder.parent)

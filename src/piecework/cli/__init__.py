@@ -1,4 +1,4 @@
-"""The command line: what all commands have in common. Each has its own file, imported when it is called."""
+"""The command line: errors, exit codes and the list of commands. Each command is a file, imported when it is called."""
 
 import gc
 import importlib
@@ -16,9 +16,9 @@ from piecework.errors import PieceworkError, RecipeError, StudyError
 __all__ = ["main"]
 
 COMMANDS = (
+    "run",
     "init",
     "validate",
-    "run",
     "count",
     "train",
     "evaluate",
@@ -37,7 +37,7 @@ FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 
 class CommandGroup(click.Group):
-    """Imports `piecework.cli.<name>` when the command `<name>` is called; turns errors into exit codes."""
+    """Imports `piecework.cli.<name>` when the command `<name>` is called, and turns errors into exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -55,11 +55,10 @@ class CommandGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
+            from piecework.common.mistakes import did_you_mean
 
-            close = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f'did you mean "{close[0]}"?' if close else f"the commands are {', '.join(COMMANDS)}"
-            raise click.UsageError(f'no such command "{args[0]}"; {hint}', ctx) from error
+            hint = did_you_mean(args[0], COMMANDS) or f"; the commands are {', '.join(COMMANDS)}"
+            raise click.UsageError(f'no such command "{args[0]}"{hint}', ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         terminal = ctx.ensure_object(Terminal)
@@ -76,12 +75,12 @@ class CommandGroup(click.Group):
             terminal.error("interrupted")
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
-            # The reader, `head` for example, has all that it wants. What is still buffered has to go
-            # somewhere, or the interpreter complains about it when it ends.
+            # The reader, for example `head`, has closed the pipe. Output that is still buffered goes to /dev/null;
+            # otherwise the interpreter prints an error when it exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except MemoryError:
-            terminal.error("out of memory; `piecework train --dry-run` estimates what training needs")
+            terminal.error("out of memory; `piecework train --dry-run` estimates how much training needs")
             ctx.exit(FAILED)
 
 
@@ -92,24 +91,26 @@ class CommandGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="piecework", message="%(prog)s %(version)s")
 def group() -> None:
-    """Train, use and inspect multilingual subword tokenizers.
+    """Train, evaluate and compare multilingual tokenizers.
 
     \b
     Start with:
-      piecework train corpus/ --out tokenizers/first --dry-run
+      piecework run --demo               a whole study on a small corpus
+      piecework init corpus/             a study file for your own text
+      piecework run study.toml           the study: train, evaluate, report
     """
 
 
 def main() -> NoReturn:
     """Run the command line and exit."""
-    # Pieces are Unicode whatever the locale says, and a file name may be no valid text at all.
+    # Pieces are Unicode in any locale, and a file name may not be valid text.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    # Looking for plugins takes pydantic longer than all else that it does here; we use none.
+    # pydantic spends most of its start looking for plugins, and we use none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # numpy's matrix products are small here: a second thread would spin longer than it helps.
+    # Our matrix products are small: a second OpenBLAS thread costs more than it saves.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A vocabulary is many small objects that stay: no need to go through them again and again.
+    # A vocabulary is many small objects that live until the end; the garbage collector need not visit them often.
     gc.set_threshold(100_000, 20, 20)
     group(prog_name="piecework")
     sys.exit(0)

@@ -1,9 +1,10 @@
-"""A comparison as one page of HTML that needs nothing else, in light and dark."""
+"""A comparison as one self-contained HTML page, in light and dark."""
 
 from html import escape
 from typing import TYPE_CHECKING
 
 from piecework.cli.comparison_tables import describe, grid, word_rows
+from piecework.common.percent import format_percent
 from piecework.common.terms import CUT
 
 if TYPE_CHECKING:
@@ -25,32 +26,35 @@ code i { font-style: normal; opacity: .45; padding: 0 .1em; }
 """
 
 
-def page(done: "Comparison") -> str:
-    """The whole page."""
-    first = next(iter(done.tokenizers))
-    names = list(done.tokenizers)
-    kinds = [[escape(name), f"{each.vocab_size:,}", escape(each.kind)] for name, each in done.tokenizers.items()]
+def page(comparison: "Comparison") -> str:
+    """Return the page as HTML."""
+    first = next(iter(comparison.tokenizers))
+    names = list(comparison.tokenizers)
+    kinds = [[escape(name), f"{each.vocab_size:,}", escape(each.kind)] for name, each in comparison.tokenizers.items()]
     parts = [_section("Tokenizers", "", ["", "tokens", "kind"], kinds, numbers={1})]
-    for metric in (*done.metric_list, None):
+    for metric in (*comparison.metric_list, None):
         title, formula = describe(metric, first)
         rows = [
             [escape(language), *(f"<b>{escape(text)}</b>" if best else escape(text) for text, best in cells)]
-            for language, cells in grid(done, metric)
+            for language, cells in grid(comparison, metric)
         ]
         parts.append(_section(title, formula, ["language", *names], rows, numbers=set(range(1, len(names) + 1))))
     if len(names) > 1:
-        shares = {(row["first"], row["second"]): row["relative"] for row in done.overlap.rows()}
-        rows = [[escape(name), *(_percent(shares.get((name, other))) for other in names)] for name in names]
-        formula = "Share of the row's learnt tokens that the column has too, spelt as text"
+        shares = {(row["first"], row["second"]): row["relative"] for row in comparison.overlap.rows()}
+        rows = [
+            [escape(name), *(format_percent(shares.get((name, other)), decimals=1) for other in names)]
+            for name in names
+        ]
+        formula = "Share of the row's learned tokens that the column also has, compared as text"
         parts.append(_section("Vocabulary overlap", formula, ["", *names], rows, numbers=set(range(1, len(names) + 1))))
-    if len(done.words):
+    if len(comparison.words):
         rows = [
             [escape(language), f"<code>{escape(word)}</code>", f"{count:,}", *map(_cut, cuts)]
-            for language, word, count, cuts in word_rows(done)
+            for language, word, count, cuts in word_rows(comparison)
         ]
         parts.append(
             _section(
-                "Words that are not cut alike",
+                "Words that are split differently",
                 "The most frequent ones",
                 ["language", "word", "count", *names],
                 rows,
@@ -62,8 +66,8 @@ def page(done: "Comparison") -> str:
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>\n"
-        "<p>Words are what whitespace separates; ± tells how far the 95 % interval reaches; "
-        f"the best of a row is bold.</p>\n{''.join(parts)}</html>\n"
+        "<p>Words are separated by whitespace; ± is the reach of the 95 % interval; "
+        f"the best of each row is bold.</p>\n{''.join(parts)}</html>\n"
     )
 
 
@@ -78,10 +82,6 @@ def _section(title: str, formula: str, columns: list[str], rows: list[list[str]]
     body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     about = f"<p>{escape(formula)}</p>" if formula else ""
     return f'<h2>{escape(title)}</h2>{about}\n<div class="wide"><table>\n<tr>{head}</tr>\n{body}\n</table></div>\n'
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def _cut(cut: str) -> str:

@@ -1,4 +1,4 @@
-"""`piecework count`: the documents of a study, sampled and counted."""
+"""`piecework count`: sample and count the documents of a study."""
 
 import sys
 import time
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.places import Place, cluster_options, resolve_cluster
+from piecework.cli.cluster_options import cluster_options, resolve_cluster
+from piecework.cli.options import LocationType, SizeType
+from piecework.cli.output import new_table, stdout_console, write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
+from piecework.common.percent import format_percent
 
 if TYPE_CHECKING:
     from piecework.cli.progress import Unit
@@ -20,37 +23,23 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-PLAIN_WIDTH = 130
 UNITS: "dict[str, Unit]" = {"counting": "bytes", "merging": "tables"}
-
-
-class Size(click.ParamType[int]):
-    """A size such as 2GB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The size in bytes."""
-        from piecework.counting.machine import parse_size
-
-        try:
-            return parse_size(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 @click.command("count")
 @click.argument("study_file", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("-o", "--out", type=Place(), help="The study's folder, here or on s3:// [default: out/NAME].")
+@click.option("-o", "--out", type=LocationType(), help="Output folder, local or s3:// [default: out/NAME].")
 @cluster_options
-@click.option("--threads", type=click.IntRange(min=1), help="Cores to count with [default: all].")
+@click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
 @click.option(
-    "--memory", type=Size(), help="Memory to use at most, as 2GB; of a task on Spark [default: half of what is free]."
+    "--memory",
+    type=SizeType(),
+    help="Memory limit, as 2GB; on Spark, of each task [default: half of the free memory].",
 )
-@click.option("--strict", is_flag=True, help="Make the first record that cannot be used an error.")
-@click.option("--dry-run", is_flag=True, help="Show files, sizes and what counting would give and cost; write nothing.")
-@click.option("--force", is_flag=True, help="Count again, and replace counts that are there.")
-@click.option("--json", "as_json", is_flag=True, help="Write what was done as a JSON object.")
+@click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
+@click.option("--dry-run", is_flag=True, help="List the files and estimate the sample, time and memory; write nothing.")
+@click.option("--force", is_flag=True, help="Count again and replace existing counts.")
+@click.option("--json", "as_json", is_flag=True, help="Write a summary as a JSON object.")
 @verbosity_options
 @click.pass_obj
 def command(
@@ -69,9 +58,9 @@ def command(
 ) -> None:
     """Sample the documents of STUDY.toml and count their words, in one pass and in bounded memory.
 
-    The counts go to the folder `counts` of the study's output, and everything after them reads no document again.
-    They are the same for any number of threads and amount of memory, on one machine and on a Spark cluster. A run on
-    one machine that was stopped goes on where it was. Paths in the study, and --out, may be on s3://.
+    The counts go to the folder `counts` in the study's output folder. No later stage reads a document again. The files
+    are the same for any number of threads, any memory limit, and on a Spark cluster. A killed run on one machine
+    resumes. Paths in the study, and --out, may be on s3://.
 
     \b
     Examples:
@@ -86,9 +75,9 @@ def command(
     cluster = resolve_cluster(engine, master, conf)
     study = Study.load(study_file)
     if dry_run:
-        from piecework.cli.count_plan import show_plan
+        from piecework.cli.count_plan import show_count_plan
 
-        show_plan(terminal, study, threads=threads, memory=memory, as_json=as_json)
+        show_count_plan(terminal, study, threads=threads, memory=memory, as_json=as_json)
         terminal.suggest(*(argument for argument in sys.argv[1:] if argument != "--dry-run"))
         return
     folder = default_out(study) if out is None else out
@@ -96,10 +85,8 @@ def command(
         terminal, study, folder, threads=threads, memory=memory, strict=strict, force=force, cluster=cluster
     )
     if as_json:
-        import orjson
-
         content = {"folder": str(counts.folder), "subsets": counts.subset_rows, **counts.description}
-        sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_json(content)
     elif not terminal.quiet:
         _show(counts)
     _report_skipped(terminal, counts)
@@ -123,14 +110,14 @@ def _count(
     started = time.monotonic()
     current: Stage | None = None
     update: Update
-    with ExitStack() as shown:
+    with ExitStack() as stage_display:
 
         def progress(stage: Stage, done: int, total: int) -> None:
             nonlocal current, update
             if stage != current:
                 current = stage
-                shown.close()
-                update = shown.enter_context(show_progress(terminal, stage, UNITS[stage]))
+                stage_display.close()
+                update = stage_display.enter_context(show_progress(terminal, stage, UNITS[stage]))
             update(done, total)
 
         counts = count(
@@ -151,18 +138,16 @@ def _count(
             f"{format_seconds(time.monotonic() - started)}; wrote {counts.folder}"
         )
     else:
-        terminal.say(f"{counts.folder}: the counts of this study are there already (--force counts again)")
+        terminal.say(f"{counts.folder}: the counts of this study exist already (--force counts again)")
     return counts
 
 
 def _show(counts: "Counts") -> None:
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = new_table()
     table.add_column("subset", overflow="fold")
-    for name in ("weight", "documents", "text", "train", "of it", "wanted", "eval", "of it", "wanted", "skipped"):
+    for name in ("weight", "documents", "text", "train", "share", "target", "eval", "share", "target", "skipped"):
         table.add_column(name, justify="right", no_wrap=True)
     rows = counts.subset_rows
     for row in rows:
@@ -172,11 +157,11 @@ def _show(counts: "Counts") -> None:
             f"{row['read_documents']:,}",
             format_bytes(row["read_bytes"]),
             f"{row['train_copies']:,}",
-            _percent(row["train_achieved"]),
-            _percent(row["train_intended"]),
+            format_percent(row["train_achieved"]),
+            format_percent(row["train_intended"]),
             f"{row['eval_documents']:,}",
-            _percent(row["eval_achieved"]),
-            _percent(row["eval_intended"]),
+            format_percent(row["eval_achieved"]),
+            format_percent(row["eval_intended"]),
             f"{row['skipped_records']:,}",
             style="" if row["read_documents"] else "dim",
         )
@@ -191,45 +176,35 @@ def _show(counts: "Counts") -> None:
         f"{sums['read_documents']:,}",
         format_bytes(sums["read_bytes"]),
         f"{sums['train_copies']:,}",
-        _percent(sums["train_copies"] / sums["read_documents"]),
+        format_percent(sums["train_copies"] / sums["read_documents"]),
         "",
         f"{sums['eval_documents']:,}",
-        _percent(sums["eval_documents"] / sums["read_documents"]),
+        format_percent(sums["eval_documents"] / sums["read_documents"]),
         "",
         f"{sums['skipped_records']:,}",
         style="bold",
     )
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
-    console.print(table)
-
-
-def _percent(share: float | None) -> str:
-    """Three digits that count.
-
-    >>> _percent(0.00213), _percent(1.5), _percent(None)
-    ('0.213 %', '150 %', '-')
-    """
-    if share is None:
-        return "-"
-    return f"{float(f'{100 * share:.3g}'):,} %".replace(".0 %", " %")
+    stdout_console().print(table)
 
 
 def _report_skipped(terminal: Terminal, counts: "Counts") -> None:
     skipped: dict[str, dict[str, Any]] = counts.description["skipped"]
     reasons: dict[str, list[Any]] = {}
     for file in skipped.values():
-        for reason, of in file.items():
-            sums = reasons.setdefault(reason, [0, of["first"][0]])
-            sums[0] += of["count"]
+        for reason, records in file.items():
+            sums = reasons.setdefault(reason, [0, records["first"][0]])
+            sums[0] += records["count"]
     if reasons:
         listed = ", ".join(f"{number:,} {reason} ({first})" for reason, (number, first) in reasons.items())
-        terminal.warn(f"{format_count(sum(of[0] for of in reasons.values()), 'record')} skipped: {listed}")
+        terminal.warn(f"{format_count(sum(sums[0] for sums in reasons.values()), 'record')} skipped: {listed}")
         for name, file in skipped.items():
-            parts = (f"{of['count']:,} {reason}" for reason, of in file.items())
+            parts = (f"{records['count']:,} {reason}" for reason, records in file.items())
             terminal.detail(f"  {name}: {', '.join(parts)}")
     dropped = sum(row["dropped_lines"] for row in counts.subset_rows)
     if dropped:
-        terminal.warn(f"{format_count(dropped, 'line')} with U+2585, SentencePiece's own mark, left out of training")
+        terminal.warn(
+            f"{format_count(dropped, 'line')} with U+2585, SentencePiece's mark for unknown, left out of training"
+        )
     sides = (("train_copies", "training", "train"), ("eval_documents", "evaluation", "eval"))
     for column, side, setting in sides:
         if counts.description["settings"]["sampling"][setting] != "0" and not any(

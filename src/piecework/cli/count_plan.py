@@ -1,8 +1,8 @@
-"""`piecework count --dry-run`: files, documents, the sample to expect, and what counting would cost."""
+"""`piecework count --dry-run`: files, the expected sample, and the estimated time and memory."""
 
-import sys
 from typing import TYPE_CHECKING, Any
 
+from piecework.cli.output import indented, new_table, stdout_console, write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds
 from piecework.common.exact import format_exact
 from piecework.counting.estimate import Estimate, SubsetEstimate, estimate_counting
@@ -12,13 +12,14 @@ from piecework.counting.plan import Plan
 if TYPE_CHECKING:
     from piecework.study.schema import Study
 
-__all__ = ["show_plan"]
+__all__ = ["show_count_plan"]
 
-FILES_SHOWN = 5
-PLAIN_WIDTH = 110
+LISTED_FILES = 5
 
 
-def show_plan(terminal: Terminal, study: "Study", *, threads: int | None, memory: int | None, as_json: bool) -> None:
+def show_count_plan(
+    terminal: Terminal, study: "Study", *, threads: int | None, memory: int | None, as_json: bool
+) -> None:
     """Print the plan to stdout, as text or JSON."""
     plan = Plan.of(study)
     memory_bytes = free_memory_bytes() // 2 if memory is None else memory
@@ -31,75 +32,68 @@ def show_plan(terminal: Terminal, study: "Study", *, threads: int | None, memory
 
 
 def _write_text(terminal: Terminal, plan: Plan, budget: Budget, estimate: Estimate, memory_bytes: int) -> None:
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
-    files = [file for of in estimate.subsets for file in of.subset.files]
+    console = stdout_console()
+    files = [file for each in estimate.subsets for file in each.subset.files]
     console.print(
         f"{format_count(len(files), 'file')}, {format_bytes(plan.size_bytes)} to read "
         f"in {format_count(len(plan.shards), 'shard')}"
     )
-    shown = files if terminal.verbose else files[:FILES_SHOWN]
-    for file in shown:
+    listed = files if terminal.verbose else files[:LISTED_FILES]
+    for file in listed:
         console.print(Text(f"  {format_bytes(file.size_bytes):>10}  {file.path}"), soft_wrap=True)
-    if len(shown) < len(files):
-        console.print(f"  {'':>10}  and {len(files) - len(shown):,} more (-v shows all)")
+    if len(listed) < len(files):
+        console.print(f"  {'':>10}  and {len(files) - len(listed):,} more (-v lists all)")
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = new_table()
     table.add_column("subset", overflow="fold")
     for name in ("weight", "files", "documents", "text", "to train", "to evaluate"):
         table.add_column(name, justify="right", no_wrap=True)
-    for of in estimate.subsets:
+    for each in estimate.subsets:
         table.add_row(
-            Text(str(of.subset.name)),
-            format_exact(of.subset.weight),
-            f"{len(of.subset.files):,}",
-            f"{of.documents:,}",
-            format_bytes(of.text_bytes),
-            f"{of.train_documents:,.0f}",
-            f"{of.eval_documents:,.0f}",
+            Text(str(each.subset.name)),
+            format_exact(each.subset.weight),
+            f"{len(each.subset.files):,}",
+            f"{each.documents:,}",
+            format_bytes(each.text_bytes),
+            f"{each.train_documents:,.0f}",
+            f"{each.eval_documents:,.0f}",
         )
-    sample_bytes = sum(of.sample_bytes for of in estimate.subsets)
-    console.print(f"\nestimate, from reading {format_bytes(sample_bytes)}")
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    sample_bytes = sum(each.sample_bytes for each in estimate.subsets)
+    console.print(f"\nestimate, from a sample of {format_bytes(sample_bytes)}")
+    console.print(indented(table))
     console.print(
         f"  time    about {format_seconds(estimate.elapsed_s)} with {format_count(budget.processes, 'thread')}\n"
-        f"  memory  about {format_bytes(estimate.memory_bytes)}, of {format_bytes(memory_bytes)} that may be used"
+        f"  memory  about {format_bytes(estimate.memory_bytes)}, within the limit of {format_bytes(memory_bytes)}"
     )
     if estimate.tables and estimate.tables[0].distinct_words:
         _write_tables(console, estimate)
 
 
 def _write_tables(console: Any, estimate: Estimate) -> None:
-    """What the words to train on would take, here and where there is more text."""
-    from rich.padding import Padding
-    from rich.table import Table
+    """Estimate the table of training words for this study, and for larger texts of the same kind."""
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = new_table()
     table.add_column("text to train on", no_wrap=True)
     for name in ("distinct words", "train.parquet", "memory to train"):
         table.add_column(name, justify="right", no_wrap=True)
-    for size, whose in zip(estimate.tables, ("this study's", "", ""), strict=True):
+    for size, label in zip(estimate.tables, ("this study", "", ""), strict=True):
         table.add_row(
-            f"{format_bytes(size.text_bytes)}{f', {whose}' if whose else ''}",
+            f"{format_bytes(size.text_bytes)}{f' ({label})' if label else ''}",
             f"{size.distinct_words:,.0f}" if size.distinct_words < 1e6 else f"{size.distinct_words / 1e6:,.0f} million",
             format_bytes(size.stored_bytes),
             format_bytes(size.memory_bytes),
         )
     lowest, highest = estimate.exponents
     console.print(
-        f"\nwords, by Heaps' law with an exponent of {lowest:.2f} to {highest:.2f} as in the sample\n"
-        "(an upper estimate: the exponent falls with size)"
+        f"\ndistinct words by Heaps' law, exponent {lowest:.2f} to {highest:.2f} from the sample\n"
+        "(an upper bound: the exponent falls as text grows)"
     )
-    console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    console.print(indented(table))
 
 
 def _write_json(plan: Plan, budget: Budget, estimate: Estimate, memory_bytes: int) -> None:
-    import orjson
-
     content = {
         "study": plan.study.name,
         "size_bytes": plan.size_bytes,
@@ -109,7 +103,7 @@ def _write_json(plan: Plan, budget: Budget, estimate: Estimate, memory_bytes: in
         "estimate": {
             "memory_bytes": estimate.memory_bytes,
             "elapsed_s": round(estimate.elapsed_s, 1),
-            "subsets": [_as_json(of) for of in estimate.subsets],
+            "subsets": list(map(_subset_record, estimate.subsets)),
             "tables": [
                 {
                     "text_bytes": round(size.text_bytes),
@@ -122,17 +116,17 @@ def _write_json(plan: Plan, budget: Budget, estimate: Estimate, memory_bytes: in
             "heaps_exponents": estimate.exponents,
         },
     }
-    sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    write_json(content)
 
 
-def _as_json(of: SubsetEstimate) -> dict[str, Any]:
+def _subset_record(estimate: SubsetEstimate) -> dict[str, Any]:
     return {
-        "name": str(of.subset.name),
-        "weight": format_exact(of.subset.weight),
-        "files": [{"path": str(file.path), "size_bytes": file.size_bytes} for file in of.subset.files],
-        "documents": of.documents,
-        "text_bytes": of.text_bytes,
-        "train_documents": round(of.train_documents, 1),
-        "eval_documents": round(of.eval_documents, 1),
-        "sample_bytes": of.sample_bytes,
+        "name": str(estimate.subset.name),
+        "weight": format_exact(estimate.subset.weight),
+        "files": [{"path": str(file.path), "size_bytes": file.size_bytes} for file in estimate.subset.files],
+        "documents": estimate.documents,
+        "text_bytes": estimate.text_bytes,
+        "train_documents": round(estimate.train_documents, 1),
+        "eval_documents": round(estimate.eval_documents, 1),
+        "sample_bytes": estimate.sample_bytes,
     }

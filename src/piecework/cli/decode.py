@@ -1,4 +1,4 @@
-"""`piecework decode`: lines of ids to text."""
+"""`piecework decode`: turn lines of ids into text."""
 
 import sys
 from pathlib import Path
@@ -12,22 +12,24 @@ __all__ = ["command"]
 
 
 @click.command("decode")
-@click.option("-m", "--model", required=True, type=click.Path(path_type=Path), help="A .model, or its folder.")
+@click.option(
+    "-m", "--model", required=True, type=click.Path(path_type=Path), help="A .model file, or the folder of a tokenizer."
+)
 @click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
 @verbosity_options
 @click.pass_obj
 def command(terminal: Terminal, model: Path, file: str) -> None:
-    """Decode ids: for each line of ids in FILE (or stdin) the text.
+    """Decode each line of ids in FILE (or stdin) into text.
 
-    Ids are separated by spaces or commas; square brackets around them do no harm.
+    Ids are separated by spaces or commas; square brackets are ignored.
 
     \b
     Examples:
       piecework decode --model out/nordic book.ids
       echo "Hej" | piecework encode --model out/nordic --ids | piecework decode --model out/nordic
     """
-    from piecework import Tokenizer
     from piecework.cli.lines import read_lines
+    from piecework.tokenizer.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(model)
     vocab_size = tokenizer.vocab_size
@@ -56,13 +58,15 @@ def _parse_ids(line: bytes, vocab_size: int) -> list[int]:
     ids = []
     for word in line.translate(_SEPARATORS).split():
         if not word.isdigit():
-            shown = word.decode(errors="backslashreplace")
-            raise ValueError(f'"{shown}" is no id; ids are whole numbers, as `piecework encode --ids` writes them')
+            written = word.decode(errors="backslashreplace")
+            raise ValueError(
+                f'"{written}" is not an id; ids are whole numbers, as `piecework encode --ids` writes them'
+            )
         # Compared by length first: int() refuses thousands of digits.
         if len(word.lstrip(b"0")) > 10 or int(word) >= vocab_size:
             raise ValueError(
                 f"id {word[:20].decode()} is not in the vocabulary, whose ids are 0 to {vocab_size - 1}; "
-                f"was it written with another model?"
+                f"was it encoded with another model?"
             )
         ids.append(int(word))
     return ids

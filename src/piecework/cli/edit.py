@@ -1,4 +1,4 @@
-"""`piecework edit`: a model with pieces added, dropped or reserved, that still works."""
+"""`piecework edit`: add, drop and reserve pieces of a model that keeps working."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
 from piecework.errors import InputError
 
@@ -15,58 +16,57 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-MAPPING = "id_mapping.json"
-OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab", MAPPING)
-SHOWN = 12
+OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab", "id_mapping.json")
+LISTED_PIECES = 12
 
 
 class Lengths(click.ParamType[tuple[int, int]]):
-    """The shortest and the longest run, as 2:24."""
+    """The lengths of the shortest and the longest whitespace run, as 2:24."""
 
     name = "lengths"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """The two lengths."""
+        """Return the two lengths."""
         if isinstance(value, tuple):
             return value
         first, colon, last = str(value).partition(":")
         try:
             return int(first), int(last if colon else first)
         except ValueError:
-            self.fail(f'"{value}": write the shortest and the longest run as 2:24', param, ctx)
+            self.fail(f'"{value}": write the shortest and the longest length as 2:24', param, ctx)
 
 
 @click.command("edit")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for the new model and the mapping of ids.")
-@click.option("--drop", multiple=True, metavar="PIECE|FILE", help="Drop a piece, or those of a file, one a line.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for the new model and id_mapping.json.")
 @click.option(
-    "--truncate", type=click.IntRange(min=1), metavar="N", help="Drop the last merges until N pieces are left."
+    "--drop", multiple=True, metavar="PIECE|FILE", help="Drop a piece, or all pieces in a file (one per line)."
 )
-@click.option(
-    "--whitespace-runs", type=Lengths(), metavar="2:24", help="Add runs of so many ▁, those that are missing."
-)
+@click.option("--truncate", type=click.IntRange(min=1), metavar="N", help="Drop the last merges until N pieces remain.")
+@click.option("--whitespace-runs", type=Lengths(), metavar="2:24", help="Add the missing pieces of 2 to 24 ▁.")
 @click.option(
     "--run-order",
     type=click.Choice(["portable", "paper"]),
     default="portable",
     show_default=True,
-    help="Of runs that are added: portable works where scores are ignored; paper is the order of GPT-SW3.",
+    help="Order of added whitespace runs. portable: also right in runtimes that ignore scores; paper: as GPT-SW3.",
 )
 @click.option("--add-symbol", "symbols", multiple=True, metavar="S", help="Add a user-defined symbol; may be repeated.")
-@click.option("--reserve", type=click.IntRange(min=0), default=0, metavar="N", help="Add N unused places.")
-@click.option("--pad-to-multiple", type=click.IntRange(min=1), metavar="N", help="Add unused places up to a multiple.")
-@click.option("--keep-ids", is_flag=True, help="Leave an unused place where a piece is dropped: no id moves.")
+@click.option("--reserve", type=click.IntRange(min=0), default=0, metavar="N", help="Add N unused pieces.")
+@click.option(
+    "--pad-to-multiple", type=click.IntRange(min=1), metavar="N", help="Add unused pieces up to a multiple of N."
+)
+@click.option("--keep-ids", is_flag=True, help="Replace each dropped piece by an unused one, so that no id changes.")
 @click.option(
     "--unreachable",
     type=click.Choice(["refuse", "keep", "drop"]),
     default="refuse",
     show_default=True,
-    help="If no text leads to some other piece any more: do nothing, keep it all the same, or drop it too.",
+    help="If other pieces become unreachable: refuse the edit, keep them, or drop them too.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be done; write nothing.")
-@click.option("--force", is_flag=True, help="Overwrite a tokenizer that is there.")
-@click.option("--json", "as_json", is_flag=True, help="Write what was done as a JSON object.")
+@click.option("--dry-run", is_flag=True, help="Show the changes; write nothing.")
+@click.option("--force", is_flag=True, help="Overwrite an existing tokenizer.")
+@click.option("--json", "as_json", is_flag=True, help="Write a summary as a JSON object.")
 @verbosity_options
 @click.pass_obj
 def command(
@@ -86,10 +86,10 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Change the vocabulary of MODEL: a new model that loads in SentencePiece, and the new id of every old one.
+    """Change the vocabulary of MODEL. Writes a model that SentencePiece loads, and the new id of each old id.
 
-    The edits are made in the order of the options below. A piece may be written with a space or with ▁. New symbols
-    take reserved places first, so that a model that was trained with such places need not grow.
+    Edits are applied in the order of the options below. Write pieces with a space or with ▁. New symbols take unused
+    pieces first, so that a model with reserved pieces need not grow.
 
     \b
     Examples:
@@ -98,9 +98,9 @@ def command(
       piecework edit old.model --whitespace-runs 2:24 --out out/with-runs
       piecework edit out/nordic --drop unwanted.txt --keep-ids --unreachable drop --out out/clean
     """
-    from piecework import Tokenizer
     from piecework.common.files import check_output
     from piecework.tokenizer.edit import edit
+    from piecework.tokenizer.tokenizer import Tokenizer
 
     if not (drop or truncate or whitespace_runs or symbols or reserve or pad_to_multiple):
         raise click.UsageError("nothing to edit: give --drop, --truncate, --whitespace-runs, --add-symbol or --reserve")
@@ -127,10 +127,8 @@ def command(
         _save(done, out, force=force)
         terminal.say(f"wrote {', '.join(str(out / name) for name in OUTPUT_NAMES)}")
     if as_json:
-        import orjson
-
         content = {"model": str(model), "out": None if dry_run else str(out), **_summary(done)}
-        sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_json(content)
     if dry_run:
         arguments = [argument for argument in sys.argv[1:] if argument != "--dry-run"]
         terminal.suggest(*arguments, *(() if out else ("--out", "DIR")))
@@ -140,7 +138,7 @@ def command(
 
 
 def _pieces(given: str) -> list[str]:
-    """The pieces of a file, one a line and as `inspect` or a .vocab writes them; or the one piece that is given."""
+    """Return the pieces of a file, one per line as in a .vocab; or the given piece, if it is not a file."""
     path = Path(given)
     try:
         if not path.is_file():
@@ -148,7 +146,7 @@ def _pieces(given: str) -> list[str]:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError) as error:
         if isinstance(error, UnicodeDecodeError):
-            raise InputError(f"{path}: not valid UTF-8; write one piece a line") from error
+            raise InputError(f"{path}: not valid UTF-8; write one piece per line") from error
         return [given]
     return [line.rstrip("\r").partition("\t")[0] for line in lines if line.strip("\r")]
 
@@ -156,18 +154,18 @@ def _pieces(given: str) -> list[str]:
 def _report(terminal: Terminal, done: "Edited", before: int) -> None:
     after = done.tokenizer.vocab_size
     terminal.say(f"{format_count(before, 'piece')} before, {after:,} after")
-    for what, pieces in (("dropped", done.dropped), ("added", done.added), ("out of reach", done.unreachable)):
+    for what, pieces in (("dropped", done.dropped), ("added", done.added), ("unreachable", done.unreachable)):
         if pieces:
             terminal.say(f"{what}: {len(pieces):,} ({_listed(pieces)})")
     if done.unreachable:
-        terminal.warn(f"no text leads to {format_count(len(done.unreachable), 'piece')} any more")
+        terminal.warn(f"no text encodes to {format_count(len(done.unreachable), 'piece')} of the new vocabulary")
     moved = sum(new is not None and new != old for old, new in enumerate(done.mapping))
-    terminal.say(f"{moved:,} ids moved" if moved else "no id moved")
+    terminal.say(f"{moved:,} ids changed" if moved else "no id changed")
 
 
 def _listed(pieces: "tuple[Piece, ...]") -> str:
-    shown = "  ".join(piece.text for piece in pieces[:SHOWN])
-    return shown + ("  …" if len(pieces) > SHOWN else "")
+    listed = "  ".join(piece.text for piece in pieces[:LISTED_PIECES])
+    return listed + ("  …" if len(pieces) > LISTED_PIECES else "")
 
 
 def _summary(done: "Edited") -> dict[str, Any]:

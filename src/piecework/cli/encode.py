@@ -1,4 +1,4 @@
-"""`piecework encode`: lines of text to lines of tokens; or one text as several tokenizers see it."""
+"""`piecework encode`: turn lines of text into tokens, or show one text in the tokens of several tokenizers."""
 
 import codecs
 import sys
@@ -10,29 +10,29 @@ import click
 from piecework.cli.terminal import Terminal, verbosity_options
 
 if TYPE_CHECKING:
-    from piecework import Tokenizer
+    from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["command"]
 
 
 @click.command("encode")
-@click.option("-m", "--model", type=click.Path(path_type=Path), help="A .model, or its folder.")
-@click.option("--compare", is_flag=True, help="Show TEXT in the tokens of each MODEL, under one another.")
+@click.option("-m", "--model", type=click.Path(path_type=Path), help="A .model file, or the folder of a tokenizer.")
+@click.option("--compare", is_flag=True, help="Show how each MODEL splits TEXT, one below the other.")
 @click.option("--pieces", "output", flag_value="pieces", help="Write pieces [default].")
 @click.option("--ids", "output", flag_value="ids", help="Write ids.")
-@click.option("--json", "output", flag_value="json", help="Write an object with ids, pieces and offsets.")
+@click.option("--json", "output", flag_value="json", help="Write one JSON object per line: ids, pieces, offsets.")
 @click.argument("arguments", nargs=-1, metavar="[FILE] | --compare MODEL... TEXT")
 @verbosity_options
 @click.pass_obj
 def command(
     terminal: Terminal, model: Path | None, compare: bool, output: str | None, arguments: tuple[str, ...]
 ) -> None:
-    """Encode text: for each line of FILE (or of stdin) one line of tokens.
+    """Encode each line of FILE (or of stdin) into a line of tokens.
 
-    FILE is text, plain or with .gz or .zst. Offsets are in characters, the end exclusive.
+    FILE is text, plain or compressed (.gz, .zst). Offsets count characters; the end is exclusive.
 
-    With --compare, TEXT itself is shown as each MODEL cuts it, in two colours, or underlined in turns under NO_COLOR;
-    a TEXT of - is read from stdin. A MODEL is whatever piecework compare takes.
+    With --compare, show how each MODEL splits TEXT: tokens alternate between two colours, or are underlined if
+    NO_COLOR is set. A TEXT of - is read from stdin. MODEL is anything that `piecework compare` takes.
 
     \b
     Examples:
@@ -45,32 +45,30 @@ def command(
         _compare(terminal, model, output, arguments)
         return
     if model is None:
-        raise click.UsageError("missing option --model; or give --compare, models and a text")
+        raise click.UsageError("missing option --model MODEL; or give --compare MODEL... TEXT")
     if len(arguments) > 1:
-        raise click.UsageError(f"one FILE at a time, not {len(arguments)}")
+        raise click.UsageError(f"give one FILE, not {len(arguments)}")
     file = arguments[0] if arguments else "-"
     if Path(file).is_dir():
-        raise click.UsageError(f"{file} is a folder, not a FILE of text")
+        raise click.UsageError(f"{file} is a folder; FILE must be a text file")
     _encode(terminal, model, output or "pieces", file)
 
 
 def _compare(terminal: Terminal, model: Path | None, output: str | None, arguments: tuple[str, ...]) -> None:
     *models, text = (*([str(model)] if model is not None else []), *arguments) or ("",)
     if not models:
-        raise click.UsageError('--compare takes models and a text: --compare first.model second.model "text"')
-    from piecework.cli.compare import named_sources
+        raise click.UsageError('--compare needs models and a text: --compare first.model second.model "text"')
+    from piecework.cli.output import write_json
     from piecework.cli.token_lanes import TokenLane, json_lanes, show_lanes
+    from piecework.cli.tokenizer_names import named_sources
     from piecework.playground.catalogue import Catalogue
 
     catalogue = Catalogue.of_models(named_sources(models))
     if text == "-":
-        text = sys.stdin.buffer.read().decode(errors=ONE_MARK_A_BYTE).removesuffix("\n")
-    lanes = [TokenLane.of(name, catalogue[name], text) for name in catalogue.names]
+        text = sys.stdin.buffer.read().decode(errors=REPLACE_EACH_BYTE).removesuffix("\n")
+    lanes = [TokenLane.from_text(name, catalogue[name], text) for name in catalogue.names]
     if output == "json":
-        import orjson
-
-        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        sys.stdout.buffer.write(orjson.dumps({"text": text, "lanes": json_lanes(lanes)}, option=options))
+        write_json({"text": text, "lanes": json_lanes(lanes)})
     else:
         sys.stdout.write(show_lanes(lanes, view=output or "text"))
     if sys.stdout.isatty() and terminal.is_interactive:
@@ -78,16 +76,16 @@ def _compare(terminal: Terminal, model: Path | None, output: str | None, argumen
 
 
 def _encode(terminal: Terminal, model: Path, output: str, file: str) -> None:
-    from piecework import Tokenizer
     from piecework.cli.lines import read_lines
+    from piecework.tokenizer.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(model)
     write = {"pieces": _pieces, "ids": _ids, "json": _json}[output]
     stdout = sys.stdout.buffer
     for lines in read_lines(file, terminal):
-        stdout.write(write(tokenizer, [line.decode(errors=ONE_MARK_A_BYTE) for line in lines]))
+        stdout.write(write(tokenizer, [line.decode(errors=REPLACE_EACH_BYTE) for line in lines]))
         stdout.flush()
-    # In a pipe the next command has been typed already.
+    # In a pipe, the next command is already there.
     if sys.stdout.isatty() and terminal.is_interactive:
         terminal.suggest("decode", "--model", model)
 
@@ -114,13 +112,13 @@ def _json(tokenizer: "Tokenizer", texts: list[str]) -> bytes:
     return b"".join(orjson.dumps(record(text), option=orjson.OPT_APPEND_NEWLINE) for text in texts)
 
 
-# SentencePiece turns each bad byte into a U+FFFD; Python's own "replace" takes several bad bytes together.
-ONE_MARK_A_BYTE = "piecework-one-mark-a-byte"
+# SentencePiece turns each invalid byte into U+FFFD; Python's "replace" turns several into one.
+REPLACE_EACH_BYTE = "piecework-replace-each-byte"
 
 
-def _one_mark_a_byte(error: UnicodeError) -> tuple[str | bytes, int]:
+def _replace_each_byte(error: UnicodeError) -> tuple[str | bytes, int]:
     assert isinstance(error, UnicodeDecodeError)
     return "\ufffd", error.start + 1
 
 
-codecs.register_error(ONE_MARK_A_BYTE, _one_mark_a_byte)
+codecs.register_error(REPLACE_EACH_BYTE, _replace_each_byte)

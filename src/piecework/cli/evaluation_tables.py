@@ -1,17 +1,19 @@
-"""The figures of `piecework evaluate` for people: a table a metric, the best of each row marked."""
+"""An evaluation for people: one table per metric with the best of each row marked."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from piecework.cli.output import indented, new_table, stdout_console
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from piecework import Evaluation, Metric, Table
+    from piecework.evaluation.evaluate import Evaluation
+    from piecework.evaluation.metrics import Metric
+    from piecework.evaluation.tables import Table
 
 __all__ = ["decimals_of", "format_value", "show"]
 
-PLAIN_WIDTH = 130
 COLUMNS_WITH_INTERVALS = 6
 BETTER = {"lower": "lower is better", "higher": "higher is better"}
 
@@ -19,12 +21,10 @@ Row = dict[str, Any]
 
 
 def show(evaluation: "Evaluation", parallel: "Table | None" = None) -> None:
-    """Write the figures to stdout."""
-    from rich.console import Console, Group
-    from rich.padding import Padding
+    """Write the evaluation to stdout."""
+    from rich.console import Group
     from rich.text import Text
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     parts: list[RenderableType] = []
     notes: list[str] = []
     if len(evaluation.tokenizers) == 1:
@@ -33,34 +33,32 @@ def show(evaluation: "Evaluation", parallel: "Table | None" = None) -> None:
         for metric in evaluation.metric_list:
             rows = evaluation.metrics.where(metric=metric.name).rows()
             if all(row["value"] in (0, None) for row in rows):
-                notes.append(f"{metric.title}: 0 throughout")
+                notes.append(f"{metric.title}: 0 everywhere")
                 continue
             columns = {(name,): name for name in evaluation.tokenizers}
             table = _table(evaluation, metric, rows, columns, ("tokenizer",))
-            parts += [_heading(metric), Padding(table, (0, 0, 0, 2), expand=False), ""]
+            parts += [_heading(metric), indented(table), ""]
     parts += _sizes(evaluation)
     if parallel is not None:
         parts += _parallel(parallel)
     compared = len(evaluation.tokenizers) > 1 or len(evaluation.sizes)
-    notes.append(f"{'* the best of the row   ' if compared else ''}± how far the 95 % interval reaches")
-    console.print(Group(*parts, *(Text(note, style="dim") for note in notes)))
+    notes.append(f"{'* best of the row   ' if compared else ''}± reach of the 95 % interval")
+    stdout_console().print(Group(*parts, *(Text(note, style="dim") for note in notes)))
 
 
-def _heading(metric: "Metric", of: str = "") -> "RenderableType":
+def _heading(metric: "Metric", suffix: str = "") -> "RenderableType":
     from rich.text import Text
 
     better = f"; {BETTER[metric.direction]}" if metric.direction in BETTER else ""
-    return Text.assemble((metric.title + of, "bold"), (f"  {metric.formula}{better}", "dim"))
+    return Text.assemble((metric.title + suffix, "bold"), (f"  {metric.formula}{better}", "dim"))
 
 
 def _one_tokenizer(evaluation: "Evaluation") -> "list[RenderableType]":
-    """All metrics in one table: there is nothing to compare in a row."""
-    from rich.padding import Padding
-    from rich.table import Table
+    """Show all metrics of a single tokenizer in one table."""
     from rich.text import Text
 
     name, tokenizer = next(iter(evaluation.tokenizers.items()))
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = new_table()
     table.add_column("", no_wrap=True)
     for group in evaluation.groups:
         table.add_column(group, justify="right", no_wrap=True)
@@ -68,10 +66,10 @@ def _one_tokenizer(evaluation: "Evaluation") -> "list[RenderableType]":
     for metric in evaluation.metric_list:
         rows = evaluation.metrics.where(metric=metric.name).rows()
         decimals = decimals_of(rows)
-        figures = (format_value(row, decimals=decimals, with_interval=with_intervals) for row in rows)
-        table.add_row(metric.title, *figures)
+        values = (format_value(row, decimals=decimals, with_interval=with_intervals) for row in rows)
+        table.add_row(metric.title, *values)
     title = Text.assemble((name, "bold"), f"  {tokenizer.vocab_size:,} pieces")
-    return [title, Padding(table, (0, 0, 0, 2), expand=False), ""]
+    return [title, indented(table), ""]
 
 
 def _table(
@@ -81,12 +79,11 @@ def _table(
     columns: dict[tuple[Any, ...], str],
     keys: Sequence[str],
 ) -> "RenderableType":
-    """A row for each language; `columns` are titles by the values of `keys`."""
-    from rich.table import Table
+    """One row per language (or subset); `columns` maps the values of `keys` to titles."""
     from rich.text import Text
 
     found = {(row[evaluation.by], *(row[key] for key in keys)): row for row in rows}
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = new_table()
     table.add_column(evaluation.by, no_wrap=True)
     for title in columns.values():
         table.add_column(title, justify="right", no_wrap=True)
@@ -104,29 +101,25 @@ def _table(
 
 
 def _sizes(evaluation: "Evaluation") -> "list[RenderableType]":
-    from rich.padding import Padding
-
     parts: list[RenderableType] = []
     rows = evaluation.sizes.rows()
     for name in evaluation.tokenizers:
-        of_tokenizer = [row for row in rows if row["tokenizer"] == name]
-        sizes = sorted({row["vocab_size"] for row in of_tokenizer})
+        tokenizer_rows = [row for row in rows if row["tokenizer"] == name]
+        sizes = sorted({row["vocab_size"] for row in tokenizer_rows})
         for metric in evaluation.metric_list if sizes else []:
             if metric.has_curve:
-                chosen = [row for row in of_tokenizer if row["metric"] == metric.name]
+                chosen = [row for row in tokenizer_rows if row["metric"] == metric.name]
                 table = _table(evaluation, metric, chosen, {(size,): f"{size:,}" for size in sizes}, ("vocab_size",))
-                heading = _heading(metric, of=f" of {name} by vocabulary size")
-                parts += [heading, Padding(table, (0, 0, 0, 2), expand=False), ""]
+                heading = _heading(metric, suffix=f" of {name} by vocabulary size")
+                parts += [heading, indented(table), ""]
     return parts
 
 
 def _parallel(parallel: "Table") -> "list[RenderableType]":
-    from rich.padding import Padding
-    from rich.table import Table
     from rich.text import Text
 
     names = list(dict.fromkeys(parallel.column("tokenizer")))
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = new_table()
     table.add_column("", no_wrap=True)
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
@@ -142,11 +135,11 @@ def _parallel(parallel: "Table") -> "list[RenderableType]":
             text = format_value(row, decimals=decimals, with_interval=len(names) <= COLUMNS_WITH_INTERVALS)
             cells.append(f"{text} {'*' if len(rows) > 1 and row['value'] == best else ' '}")
         table.add_row(label, *cells)
-    return [Text(parallel.title, style="bold"), Padding(table, (0, 0, 0, 2), expand=False), ""]
+    return [Text(parallel.title, style="bold"), indented(table), ""]
 
 
 def decimals_of(rows: Iterable[Row]) -> int:
-    """So many that the largest value has four digits: one number for all, so that they stand below each other."""
+    """Return the decimals that give the largest value four digits: the same for all values, so that they align."""
     from math import floor, log10
 
     largest = max((abs(row["value"] or 0) for row in rows), default=0)
@@ -154,7 +147,7 @@ def decimals_of(rows: Iterable[Row]) -> int:
 
 
 def format_value(row: Row, *, decimals: int, with_interval: bool) -> str:
-    """A value, and how far its interval reaches.
+    """Write a value with the reach of its interval.
 
     >>> format_value({"value": 1.52341, "low": 1.5, "high": 1.535}, decimals=3, with_interval=True)
     '1.523 ±0.023'

@@ -1,17 +1,17 @@
-"""`piecework export`: a model as the files that other software looks for."""
+"""`piecework export`: write a model in the formats of other runtimes."""
 
-import sys
 import time
 from pathlib import Path
 
 import click
 
+from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_seconds, verbosity_options
 
 __all__ = ["command"]
 
 FORMATS = ("hf", "sentencepiece", "llama")
-MEANT_FOR = {
+RUNTIMES = {
     "hf": "tokenizers and transformers (AutoTokenizer, GPTSw3Tokenizer)",
     "sentencepiece": "SentencePiece",
     "llama": "llama.cpp's convert_hf_to_gguf.py",
@@ -26,17 +26,17 @@ MEANT_FOR = {
     type=click.Choice(FORMATS),
     required=True,
     help="hf: tokenizer.json and its configuration, tokenizer.model, spiece.model. "
-    "sentencepiece: tokenizer.model, tokenizer.vocab. llama: what the converter of llama.cpp reads.",
+    "sentencepiece: tokenizer.model, tokenizer.vocab. llama: the files that llama.cpp's converter reads.",
 )
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="Folder to write into.")
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
-@click.option("--json", "as_json", is_flag=True, help="Write what was done as a JSON object.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--json", "as_json", is_flag=True, help="Write a summary as a JSON object.")
 @verbosity_options
 @click.pass_obj
 def command(terminal: Terminal, model: Path, form: str, out: Path, force: bool, as_json: bool) -> None:
-    """Write MODEL as the files that other software looks for; the ids there are SentencePiece's.
+    """Write MODEL in the formats of other runtimes, with identical ids.
 
-    MODEL is a .model file, or the folder that has a tokenizer.model.
+    MODEL is a .model file, or a folder with a tokenizer.model.
 
     \b
     Examples:
@@ -44,8 +44,8 @@ def command(terminal: Terminal, model: Path, form: str, out: Path, force: bool, 
       piecework export out/nordic/tokenizer.model --to llama --out models/nordic-llama
       piecework export out/nordic --to sentencepiece --out release --force
     """
-    from piecework import Tokenizer
     from piecework.tokenizer.export import export
+    from piecework.tokenizer.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(model)
     started = time.monotonic()
@@ -56,10 +56,8 @@ def command(terminal: Terminal, model: Path, form: str, out: Path, force: bool, 
         terminal.detail(f"  {format_bytes(path.stat().st_size):>10}  {path}")
     names = ", ".join(path.name for path in done.files)
     terminal.say(f"wrote {names} into {done.folder} in {format_seconds(time.monotonic() - started)}")
-    terminal.say(f"for {MEANT_FOR[form]}")
+    terminal.say(f"for {RUNTIMES[form]}")
     if as_json:
-        import orjson
-
         content = {
             "model": str(model),
             "to": form,
@@ -67,5 +65,5 @@ def command(terminal: Terminal, model: Path, form: str, out: Path, force: bool, 
             "files": [str(path) for path in done.files],
             "caveats": done.caveats,
         }
-        sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_json(content)
     terminal.suggest("verify", out if form != "llama" else model)

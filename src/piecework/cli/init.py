@@ -1,4 +1,4 @@
-"""`piecework init`: a folder of text to a commented study file."""
+"""`piecework init`: write a commented study file for a folder of text."""
 
 import json
 import os
@@ -18,28 +18,35 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-# For at least so many bytes of text: what share of it to use, and how large a vocabulary that carries. Counting takes
-# seconds for each gigabyte, so a small corpus is used whole; the last line is the paper's.
+# From a number of bytes of text on: the shares to train and evaluate on, and the vocabulary sizes. Counting takes
+# seconds per gigabyte, so a small corpus is used whole; the last sample is the paper's.
 SAMPLES = ((0, "90%", "10%"), (1_000_000_000, "10%", "2%"), (20_000_000_000, "1%", "0.2%"))
 VOCABULARIES = (
     (0, (1024, 2048, 4096, 8192)),
     (10_000_000, (8000, 16000, 24000, 32000)),
     (50_000_000, (10000, 20000, 30000, 40000, 51200, 64000)),
 )
-NAMES_SHOWN = 8
+LISTED_NAMES = 8
 
 
 @click.command("init")
 @click.argument("folder", default=".", type=click.Path(path_type=Path))
-@click.option("-o", "--out", default="study.toml", show_default=True, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--force", is_flag=True, help="Overwrite a study file that is there.")
+@click.option(
+    "-o",
+    "--out",
+    default="study.toml",
+    show_default=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The study file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing study file.")
 @verbosity_options
 @click.pass_obj
 def command(terminal: Terminal, folder: Path, out: Path, force: bool) -> None:
-    """Write a commented study file for the text in FOLDER (or the current one).
+    """Write a commented study file for the text in FOLDER (or in the current folder).
 
-    Languages and categories are guessed from names such as books_sv.jsonl.zst, sv/books.jsonl or sv/*.txt, and the
-    field of the text from the first records. Source code is found by its suffix. Read the file and change it.
+    Languages and categories are guessed from names such as books_sv.jsonl.zst, sv/books.jsonl or sv/*.txt; the text
+    field is guessed from the first records; source code is found by its suffix. Check the file before you run it.
 
     \b
     Examples:
@@ -52,7 +59,7 @@ def command(terminal: Terminal, folder: Path, out: Path, force: bool) -> None:
     check_output(out.parent, [out.name], force=force)
     survey = survey_folder(folder)
     if not survey.groups:
-        raise InputError(f"{folder}: no text found, neither .txt, .md, .jsonl nor .parquet; {_left_out(survey)}")
+        raise InputError(f"{folder}: no text found (.txt, .md, .jsonl or .parquet); {_left_out(survey)}")
     text = _write_study(survey, folder, out)
     prepare_output(out.parent, [out.name], force=force)
     write_together({out: text.encode()})
@@ -64,8 +71,8 @@ def command(terminal: Terminal, folder: Path, out: Path, force: bool) -> None:
 
 def _left_out(survey: "Survey") -> str:
     if not survey.left_out:
-        return "the folder has no files that could be read"
-    kinds = ", ".join(f"{count:,} {suffix}" for suffix, count in survey.left_out.most_common(NAMES_SHOWN))
+        return "the folder has no readable file"
+    kinds = ", ".join(f"{count:,} {suffix}" for suffix, count in survey.left_out.most_common(LISTED_NAMES))
     return f"left out: {kinds}"
 
 
@@ -74,7 +81,7 @@ def _tell(terminal: Terminal, survey: "Survey", folder: Path) -> None:
     size_bytes = sum(group.size_bytes for group in survey.groups)
     terminal.say(f"found {format_count(files, 'file')}, {format_bytes(size_bytes)}, in {folder}")
     for group in survey.groups:
-        what = f'text in "{group.text}"' if group.text else f"a document a {group.documents}"
+        what = f'text in "{group.text}"' if group.text else f"one document per {group.documents}"
         terminal.say(f"  {' '.join(group.patterns)}  {format_count(len(group.files), 'file')}, {_names(group)}, {what}")
     if survey.left_out:
         terminal.say(f"  {_left_out(survey)}")
@@ -86,23 +93,23 @@ def _names(group: "Group") -> str:
     from piecework.common.mistakes import listed
     from piecework.study.schema import DEFAULT_CATEGORY
 
-    languages = listed(group.languages, NAMES_SHOWN)
+    languages = listed(group.languages, LISTED_NAMES)
     told = group.categories != [DEFAULT_CATEGORY]
-    return f"{languages}: {listed(group.categories, NAMES_SHOWN)}" if told else languages
+    return f"{languages}: {listed(group.categories, LISTED_NAMES)}" if told else languages
 
 
 def _check(terminal: Terminal, out: Path) -> None:
-    """The file is a guess: say so where it is not right yet."""
+    """Warn about parts of the study file that need a correction by hand."""
     from piecework.study.schema import Study
     from piecework.study.survey import UNDETERMINED
 
     try:
         study = Study.load(out)
     except StudyError as error:
-        terminal.warn(f"the study file needs your hand:\n{error}")
+        terminal.warn(f"the study file needs corrections:\n{error}")
         return
     if any(entry.language == UNDETERMINED for entry in study.corpus.subset):
-        terminal.warn(f'some names tell no language; replace "{UNDETERMINED}" in {out} by the one that it is')
+        terminal.warn(f'some file names tell no language; replace "{UNDETERMINED}" in {out} by the language')
 
 
 def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
@@ -128,37 +135,37 @@ def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
 
 _TEMPLATE = """\
 # A study: what to read, how to sample it, what to train and what to compare.
-# Only [corpus] has to be there. Relative paths start at this file.
+# Only [corpus] is required. Relative paths start at the folder of this file.
 
 name = {name}
-seed = 1                    # another seed is another sample
+seed = 1                    # another seed gives another sample
 
 {corpus}
-# How much of each subset is wanted, beside the others: 1 where nothing is said, 0 leaves it out. The three multiply.
-# In place of these tables: csv = "weights.csv", a row a category and a column a language; or temperature = 0.3, which
-# takes language i in proportion to (its share of the text) ** 0.3.
+# Weights of the subsets: the default is 1, and 0 leaves a subset out. The three tables multiply.
+# Instead of tables: csv = "weights.csv", with a row per category and a column per language; or temperature = 0.3, which
+# samples each language in proportion to (its share of the text) ** 0.3.
 [weights]
 # language = {{ {language} = 3.0 }}
 # category = {{ {category} = 0.5 }}
 # subset = {{ {subset} = 0.7 }}     # <category>_<language>
 
-# What share of the documents trains, and what other share evaluates. All in all there are about {size} of text.
+# The shares of the documents to train on and to evaluate on. The corpus has about {size} of text.
 [sampling]
 train = {train}
 eval = {evaluation}
-weighting = "documents"     # weights take more or fewer documents; "counts": they multiply word counts, with less noise
+weighting = "documents"     # weights change the number of documents; "counts": they multiply word counts (less noise)
 
-# Any setting of SentencePiece's BPE trainer can be given here, by its own name.
+# Settings of SentencePiece's BPE trainer, by their names there.
 [recipe]
 preset = "gpt-sw3"          # or "plain": SentencePiece's defaults
 vocab_size = {vocab_size}          # best divisible by 128
-# clean_up = "gpt-sw3"      # documents are cleaned first, as GPTSw3Tokenizer cleans a text before it encodes it
+# clean_up = "gpt-sw3"      # clean each document as GPTSw3Tokenizer cleans a text before it encodes it
 
 [analysis]
 vocab_sizes = [{vocab_sizes}]
-monolingual = true          # a tokenizer for each language as well, to compare with
+monolingual = true          # also train a tokenizer for each language, to compare with
 
-# Tokenizers from elsewhere to compare with: a .model, a tokenizer.json, a folder, or tiktoken:NAME.
+# Other tokenizers to compare with: a .model, a tokenizer.json, a folder, or tiktoken:NAME.
 # [analysis.tokenizers]
 # old = "models/old.model"
 """
@@ -174,26 +181,28 @@ def _study_name(folder: Path) -> str:
 
 
 def _prefix(folder: Path, out: Path) -> str:
-    """What comes before the patterns, which start at the folder, in a file that lies elsewhere."""
+    """Return the path from the study file to the folder, which goes before each pattern."""
     relative = Path(os.path.relpath(folder, out.parent)).as_posix()
     if "{" in relative or "}" in relative:
-        raise InputError(f"{folder}: a pattern cannot have this folder's braces; write the study file inside it")
+        raise InputError(
+            f"{folder}: a pattern cannot contain the braces of this folder's name; write the study file inside it"
+        )
     return "" if relative == "." else f"{escape(relative)}/"
 
 
 def _corpus(groups: "list[Group]", prefix: str) -> str:
-    """[corpus] with the patterns that tell all and are read alike, and a [[corpus.subset]] for each of the others."""
-    telling = [group for group in groups if group.language is None]
-    text = _most_common([group.text for group in telling] or [group.text for group in groups], "text")
-    documents = _most_common([group.documents for group in telling], "file")
-    shared = [group for group in telling if group.text in (None, text) and group.documents in (None, documents)]
+    """Write [corpus] with the patterns that name a language and are read alike; the others are [[corpus.subset]]s."""
+    with_language = [group for group in groups if group.language is None]
+    text = _most_common([group.text for group in with_language] or [group.text for group in groups], "text")
+    documents = _most_common([group.documents for group in with_language], "file")
+    shared = [group for group in with_language if group.text in (None, text) and group.documents in (None, documents)]
     lines = ["[corpus]"]
     if shared:
         patterns = [pattern for group in shared for pattern in group.patterns]
         lines += [f"# {format_count(sum(len(group.files) for group in shared), 'file')}", _path(patterns, prefix)]
-    lines.append(f"text = {_quoted(text)}               # the field of JSONL, the column of Parquet")
+    lines.append(f"text = {_quoted(text)}               # JSONL field or Parquet column")
     if documents != "file" or any(group.documents for group in groups):
-        lines.append(f"documents = {_quoted(documents)}          # what a document of plain text is: a line, or a file")
+        lines.append(f"documents = {_quoted(documents)}          # in text files, a document is a line or a whole file")
     for group in groups:
         if group in shared:
             continue
@@ -227,5 +236,5 @@ def _key(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    # JSON's strings are TOML's too.
+    # A JSON string is also a TOML string.
     return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Lines in from a file or stdin, as soon as they are there."""
+"""Lines of a file or of stdin, as soon as they arrive."""
 
 import sys
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ READ_BYTES = 1 << 20
 
 
 def read_lines(source: str, terminal: Terminal) -> Iterator[list[bytes]]:
-    """The lines of a file (.gz and .zst too), or of stdin for "-", without line feeds, many at a time."""
+    """Yield lists of lines, without line feeds, from a file (plain, .gz or .zst), or from stdin for "-"."""
     if source == "-":
         if sys.stdin.isatty():
-            terminal.say("reading from the terminal, a line at a time; Ctrl-D ends")
+            terminal.say("reading lines from the terminal; Ctrl-D ends")
         stdin = cast(BufferedReader, sys.stdin.buffer)
         chunks = iter(lambda: stdin.read1(READ_BYTES), b"")
     else:
@@ -28,8 +28,8 @@ def read_lines(source: str, terminal: Terminal) -> Iterator[list[bytes]]:
         if suffix == ".parquet":
             raise InputError(f"{source}: this command reads lines of text, not Parquet")
         chunks = iter(ByteStream(Path(source), compression))
-    # Blocks of one byte at least: whatever has arrived goes on up to its last line feed, so that a person or
-    # a program at the other end of a pipe gets an answer to each line.
+    # Blocks of at least one byte: each complete line is passed on at once, so that a person or a program at the
+    # other end of a pipe gets an answer to each line.
     for block in whole_lines(chunks, 1):
         lines = block.split(b"\n")
         if not lines[-1]:

@@ -1,4 +1,4 @@
-"""`piecework playground`: the page on which tokenizers cut text side by side."""
+"""`piecework playground`: a web page that shows tokenizers side by side."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ __all__ = ["command"]
 
 @click.command("playground")
 @click.argument("sources", nargs=-1, metavar="[STUDY_DIR | MODEL...]")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port [default: 8765, or the next that is free].")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--counts", type=click.Path(path_type=Path), help="Counts to evaluate MODELs on, for their figures.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port [default: 8765, or the next free one].")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--counts", type=click.Path(path_type=Path), help="Counts to evaluate each MODEL on.")
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @verbosity_options
 @click.pass_obj
@@ -29,11 +29,11 @@ def command(
     counts: Path | None,
     open_page: bool,
 ) -> None:
-    """Show how tokenizers cut text, side by side, and why, on a page in the browser.
+    """Open a web page that shows how tokenizers split text, side by side, and why.
 
-    Give the folder of a study, for its tokenizers with all their figures; or tokenizers, each a .model, a
-    tokenizer.json or a .tiktoken, the folder of one, or tiktoken:NAME; NAME=TOKENIZER gives it a name. Ctrl-C ends it.
-    Nothing that is typed leaves this machine, and no other machine can open the page unless --host says so.
+    STUDY_DIR is the output folder of a study. MODEL is a .model, a tokenizer.json, a .tiktoken, a folder with one of
+    these, or tiktoken:NAME; NAME=MODEL sets the name on the page. Ctrl-C stops the server. Typed text stays on this
+    machine, and other machines cannot open the page unless --host allows it.
 
     \b
     Examples:
@@ -44,32 +44,32 @@ def command(
     from piecework.playground.server import listen, serve
 
     catalogue = _catalogue(sources, counts)
-    # The tokenizer that is shown first: a damaged one is told here and not on the page.
+    # Load the first tokenizer now: if it is damaged, the command fails, not the page.
     catalogue[catalogue.names[0]]
     listener = listen(host, port)
     if not listener.access.is_loopback:
         terminal.warn(
-            f"other machines can reach {host}: whoever has the whole address below can open the page,"
-            " and text travels unencrypted"
+            f"other machines can reach {host}: anyone with the full address below can open the page,"
+            " and the connection is not encrypted"
         )
-    terminal.say(f"the playground is at {listener.url} (Ctrl-C ends it)")
+    terminal.say(f"the playground is at {listener.url} (Ctrl-C stops it)")
     if open_page:
         import webbrowser
 
         webbrowser.open(listener.url)
     serve(catalogue, listener, verbose=terminal.verbose)
-    terminal.say("the playground has ended")
+    terminal.say("the playground has stopped")
     terminal.suggest("encode", "--compare", *(catalogue.path(name) for name in catalogue.names[:2]), "text")
 
 
 def _catalogue(sources: tuple[str, ...], counts: Path | None) -> "Catalogue":
-    from piecework import Counts
-    from piecework.cli.compare import named_sources
+    from piecework.cli.tokenizer_names import named_sources
+    from piecework.counting.store import Counts
     from piecework.playground.catalogue import Catalogue
     from piecework.results.folder import RUN_FILE, StudyFolder
 
     if not sources:
-        raise click.UsageError("nothing to show; give the folder of a study, or tokenizers: piecework playground DIR")
+        raise click.UsageError("give the output folder of a study, or tokenizers: piecework playground out/nordic")
     if len(sources) == 1 and (Path(sources[0]) / RUN_FILE).exists():
         return Catalogue.of_study(StudyFolder.load(sources[0]))
     return Catalogue.of_models(named_sources(sources), counts=Counts.load(counts) if counts is not None else None)

@@ -1,4 +1,4 @@
-"""How far a command has come: bars on a terminal, else a line every ten seconds."""
+"""Progress on stderr: bars on a terminal, otherwise a line every ten seconds."""
 
 import sys
 import time
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from piecework.cli.terminal import Terminal, format_bytes, format_seconds
+from piecework.common.percent import format_percent
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -15,16 +16,16 @@ __all__ = ["StageUpdate", "Unit", "Update", "show_progress", "show_stages"]
 
 Unit = Literal["bytes", "pieces", "steps", "tables", "texts"]
 Update = Callable[[int, int], None]
-"""Called with what is done and what there is to do."""
+"""Called with the amount done and the total."""
 StageUpdate = Callable[[str, int, int], None]
-"""Called with the stage, what is done of it, and what there is to do."""
+"""Called with the stage, its amount done and its total."""
 
 LINE_INTERVAL_S = 10.0
 
 
 @contextmanager
 def show_progress(terminal: Terminal, title: str, unit: Unit) -> Iterator[Update]:
-    """Show how one stage gets on, in the way that fits where stderr goes.
+    """Show the progress of one stage.
 
     >>> with show_progress(Terminal(quiet=True), "Counting", "bytes") as update:
     ...     update(1_000_000, 2_000_000)
@@ -39,16 +40,16 @@ def show_progress(terminal: Terminal, title: str, unit: Unit) -> Iterator[Update
 
 
 def _lines(terminal: Terminal, title: str, unit: Unit) -> Update:
-    said_at = started = time.monotonic()
+    last_line_at = started = time.monotonic()
     done_before: int | None = None
 
     def update(done: int, total: int) -> None:
-        nonlocal said_at, done_before
+        nonlocal last_line_at, done_before
         now = time.monotonic()
         if done_before is None:
-            done_before = done  # a run that goes on where it was starts with much done
-        if now - said_at >= LINE_INTERVAL_S:
-            said_at = now
+            done_before = done  # a resumed run starts with an amount already done
+        if now - last_line_at >= LINE_INTERVAL_S:
+            last_line_at = now
             left = (now - started) * (total - done) / (done - done_before) if total > done > done_before else 0.0
             terminal.say(
                 f"{title}: {_amount(done, total, unit)}{f', about {format_seconds(left)} left' if left else ''}"
@@ -62,7 +63,7 @@ def _amount(done: int, total: int, unit: Unit) -> str:
         return format_bytes(number) if unit == "bytes" else f"{number:,}"
 
     # The size of a pipe is not known.
-    share = f" of {amount(total)} ({100 * done / total:.0f} %)" if total >= done and total else ""
+    share = f" of {amount(total)} ({format_percent(done / total, decimals=0)})" if total >= done and total else ""
     return f"{amount(done)}{share}{'' if unit == 'bytes' else f' {unit}'}"
 
 
@@ -72,7 +73,7 @@ def _bar(title: str, unit: Unit) -> Iterator[Update]:
         task = progress.add_task(f"{title:<8}", total=None, amount="")
 
         def update(done: int, total: int) -> None:
-            # Drawn by rich's own thread a few times a second, so an update costs little.
+            # rich draws from its own thread a few times per second, so an update costs little.
             progress.update(
                 task,
                 completed=done,
@@ -85,7 +86,7 @@ def _bar(title: str, unit: Unit) -> Iterator[Update]:
 
 @contextmanager
 def show_stages(terminal: Terminal, stages: Mapping[Any, Unit]) -> Iterator[StageUpdate]:
-    """Show how work of several stages gets on: all of them at once on a terminal, else one after the other.
+    """Show the progress of several stages: all bars at once on a terminal, otherwise lines, stage by stage.
 
     >>> with show_stages(Terminal(quiet=True), {"counting": "bytes", "training": "pieces"}) as update:
     ...     update("counting", 1_000_000, 2_000_000)

@@ -1,14 +1,14 @@
-"""`piecework run`: a whole study, from its documents to its report."""
+"""`piecework run`: a whole study, from documents to the report."""
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from piecework.cli.count import Size
-from piecework.cli.places import cluster_options, resolve_cluster
+from piecework.cli.cluster_options import cluster_options, resolve_cluster
+from piecework.cli.options import SizeType
+from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 
 if TYPE_CHECKING:
@@ -23,14 +23,18 @@ DEFAULT_STUDY = Path("study.toml")
 
 @click.command("run")
 @click.argument("study_file", metavar="[STUDY.toml]", required=False, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--demo", is_flag=True, help="A small real corpus in place of STUDY.toml; needs the extra `demo`.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The study's folder [default: out/NAME].")
+@click.option(
+    "--demo", is_flag=True, help="Use a small corpus of real text instead of STUDY.toml; needs the extra `demo`."
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Output folder [default: out/NAME].")
 @cluster_options
-@click.option("--threads", type=click.IntRange(min=1), help="Cores to use [default: all].")
-@click.option("--memory", type=Size(), help="Memory to count in at most, as 2GB [default: half of what is free].")
-@click.option("--latex", is_flag=True, help="Write the paper's tables as LaTeX too, into results/latex.")
-@click.option("--force", is_flag=True, help="Do all of it again, and replace what another run left in the folder.")
-@click.option("--json", "as_json", is_flag=True, help="Write what was found and done as a JSON object.")
+@click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
+@click.option("--memory", type=SizeType(), help="Memory limit for counting, as 2GB [default: half of the free memory].")
+@click.option("--latex", is_flag=True, help="Also write the paper's tables as LaTeX, into results/latex.")
+@click.option(
+    "--force", is_flag=True, help="Run every stage again, and replace the output of other studies in the folder."
+)
+@click.option("--json", "as_json", is_flag=True, help="Write findings and output paths as a JSON object.")
 @verbosity_options
 @click.pass_obj
 def command(
@@ -47,11 +51,11 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Run the study of STUDY.toml: sample, count, train, evaluate, report.
+    """Run a whole study: sample, count, train, evaluate, report.
 
-    Gives the multilingual tokenizer, its further sizes and one tokenizer for each language, tables of figures, and
-    report.html. What has not changed since the last run is not done again: another recipe reads no document, and a run
-    that was stopped goes on where it was. Without STUDY.toml, study.toml is run.
+    Writes the multilingual tokenizer at every vocabulary size, a tokenizer for each language, tables of all metrics,
+    and report.html. A stage runs only if its inputs have changed: a new recipe reads no document again, and a killed
+    run resumes. Without STUDY.toml, the file study.toml in the current folder is used.
 
     \b
     Examples:
@@ -65,18 +69,18 @@ def command(
     study, folder = _study(study_file, demo=demo, out=out)
     if study.recipe.vocab_size % 128:
         terminal.warn(
-            f"vocab_size = {study.recipe.vocab_size:,} is not divisible by 128, which costs a language model speed; "
-            f"the next that is: {-(-study.recipe.vocab_size // 128) * 128:,}"
+            f"vocab_size = {study.recipe.vocab_size:,} is not divisible by 128, which makes language models slower; "
+            f"the next multiple is {-(-study.recipe.vocab_size // 128) * 128:,}"
         )
     started = time.monotonic()
     try:
-        results, did = _run(
+        results, has_changed = _run(
             terminal, study, folder, threads=threads, memory=memory, force=force, latex=latex, cluster=cluster
         )
     except KeyboardInterrupt:
-        terminal.say("stopped; the same command goes on from here")
+        terminal.say("stopped; the same command resumes the run")
         raise
-    if did:
+    if has_changed:
         terminal.say(
             f"{study.name}: {format_count(len(results.tokenizers), 'tokenizer')}, "
             f"{format_count(len(results.languages), 'language')} in {format_seconds(time.monotonic() - started)}; "
@@ -84,20 +88,20 @@ def command(
         )
         terminal.detail(f"peak memory {format_bytes(results.run['peak_memory_bytes'])}")
     else:
-        terminal.say(f"{folder}: nothing has changed since the last run (--force does all again)")
+        terminal.say(f"{folder}: nothing has changed since the last run (--force runs every stage again)")
     if as_json or not terminal.quiet:
         _show(results, as_json=as_json)
     terminal.suggest("report", folder, "--open")
 
 
 def _study(study_file: Path | None, *, demo: bool, out: Path | None) -> "tuple[Study, Path]":
-    """The study and its folder; the demonstration's corpus is written first."""
+    """Return the study and its output folder. For the demo, write its corpus first."""
     if demo and study_file is not None:
-        raise click.UsageError(f"--demo is a study of its own; leave out {study_file}, or --demo")
+        raise click.UsageError(f"--demo is a study of its own: give either --demo or {study_file}")
     if not demo and study_file is None and not DEFAULT_STUDY.is_file():
         raise click.UsageError(
             "no STUDY.toml is given, and there is no study.toml here; `piecework init FOLDER` writes one, "
-            "and --demo needs none"
+            "and `piecework run --demo` needs none"
         )
     from piecework.counting.local import default_out
     from piecework.study.schema import Study
@@ -108,7 +112,7 @@ def _study(study_file: Path | None, *, demo: bool, out: Path | None) -> "tuple[S
         folder = Path("out") / "demo" if out is None else out
         write_demo(folder)
         return demo_study(folder), folder
-    # Whether the corpus is there is found out later: counts may stand in for it.
+    # The corpus is checked later: it may be missing if the counts are there.
     study = Study.load(study_file or DEFAULT_STUDY, check_corpus=False)
     return study, default_out(study) if out is None else out
 
@@ -124,17 +128,17 @@ def _run(
     latex: bool,
     cluster: "Cluster | None",
 ) -> "tuple[StudyResults, bool]":
-    """The results, and whether anything had to be done for them."""
+    """Return the results, and whether any stage ran."""
     from piecework.cli.progress import show_stages
     from piecework.pipeline.run import STAGES, Stage, run
 
-    did = False
+    has_changed = False
     without = set() if study.analysis.tokenizers else {"comparing"}
     with show_stages(terminal, {stage: unit for stage, unit in STAGES.items() if stage not in without}) as show:
 
         def progress(stage: Stage, done: int, total: int) -> None:
-            nonlocal did
-            did = True
+            nonlocal has_changed
+            has_changed = True
             show(stage, done, total)
 
         results = run(
@@ -148,14 +152,12 @@ def _run(
             warn=terminal.warn,
             cluster=cluster,
         )
-    return results, did
+    return results, has_changed
 
 
 def _show(results: "StudyResults", *, as_json: bool) -> None:
     findings = results.tables["summary"].rows()
     if as_json:
-        import orjson
-
         content = {
             "folder": str(results.folder),
             "report": str(results.report),
@@ -164,7 +166,7 @@ def _show(results: "StudyResults", *, as_json: bool) -> None:
             "elapsed_s": results.run["elapsed_s"],
             "peak_memory_bytes": results.run["peak_memory_bytes"],
         }
-        sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_json(content)
         return
     for finding in findings:
         print(f"- {finding['sentence']} ({finding['certainty']})")

@@ -1,4 +1,4 @@
-"""What commands say on stderr, as stdout is for data; and the options and formats that they share."""
+"""Messages on stderr (stdout is for data), -q and -v, and how numbers are written."""
 
 import os
 import shlex
@@ -14,38 +14,38 @@ __all__ = ["Terminal", "format_bytes", "format_count", "format_seconds", "verbos
 
 @dataclass
 class Terminal:
-    """Messages at the verbosity that -q and -v ask for."""
+    """Writes messages to stderr, as many as -q and -v ask for."""
 
     quiet: bool = False
     verbose: bool = False
 
     @property
     def is_interactive(self) -> bool:
-        """Whether a person sees stderr as it is written."""
+        """Whether stderr is a terminal that understands escape codes."""
         return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def say(self, message: str) -> None:
-        """Tell what was done."""
+        """Write a message, unless -q was given."""
         if not self.quiet:
             self._write(message)
 
     def detail(self, message: str) -> None:
-        """Tell what only -v wants to know."""
+        """Write a message only if -v was given."""
         if self.verbose:
             self._write(self._styled(message, dim=True))
 
     def warn(self, message: str) -> None:
-        """Tell what may be amiss."""
+        """Write a warning, unless -q was given."""
         if not self.quiet:
             self._write(self._styled("warning: ", fg="yellow", bold=True) + message)
 
     def error(self, message: str) -> None:
-        """Tell why the command fails."""
+        """Write why the command failed."""
         indented = message.replace("\n", "\n       ")
         self._write(self._styled("error: ", fg="red", bold=True) + indented)
 
     def suggest(self, *arguments: str | os.PathLike[str]) -> None:
-        """End with the command to type next."""
+        """Write the command to type next, ready to be pasted."""
         command = shlex.join(os.fspath(argument) for argument in arguments)
         self.say(self._styled("next: ", dim=True) + self._styled(f"piecework {command}", bold=True))
 
@@ -60,15 +60,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def verbosity_options(command: Command) -> Command:
-    """Add -q and -v, which set the Terminal that `click.pass_obj` hands to the command."""
+    """Add -q and -v, which change the Terminal that `click.pass_obj` gives to the command."""
 
     def set_flag(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         if value:
             setattr(context.ensure_object(Terminal), str(parameter.name), True)
 
     for name, help_text in (
-        ("verbose", "Say more, and show where an error comes from."),
-        ("quiet", "Say nothing but errors."),
+        ("verbose", "Write more, and a traceback for errors."),
+        ("quiet", "Write errors only."),
     ):
         option = click.option(
             f"-{name[0]}", f"--{name}", is_flag=True, expose_value=False, callback=set_flag, help=help_text
@@ -78,7 +78,7 @@ def verbosity_options(command: Command) -> Command:
 
 
 def format_bytes(size_bytes: float) -> str:
-    """A size as people write it.
+    """Write a size with its unit.
 
     >>> format_bytes(999), format_bytes(1_500_000)
     ('999 bytes', '1.5 MB')
@@ -94,7 +94,7 @@ def format_bytes(size_bytes: float) -> str:
 
 
 def format_count(count: int, noun: str) -> str:
-    """A number with its noun.
+    """Write a number with its noun.
 
     >>> format_count(1, "file"), format_count(1200, "file")
     ('1 file', '1,200 files')
@@ -103,7 +103,7 @@ def format_count(count: int, noun: str) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """A duration as people write it.
+    """Write a duration with its units.
 
     >>> format_seconds(0.34), format_seconds(71), format_seconds(3720)
     ('0.3 s', '1 min 11 s', '1 h 2 min')

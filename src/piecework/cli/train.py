@@ -1,4 +1,4 @@
-"""`piecework train`: text files to a tokenizer."""
+"""`piecework train`: train a tokenizer on text files or on counts."""
 
 import sys
 import time
@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.options import text_field_option, threads_option
-from piecework.cli.places import Place
-from piecework.cli.settings import RECIPES
+from piecework.cli.options import LocationType, text_field_option, threads_option
+from piecework.cli.output import write_json
+from piecework.cli.recipe_options import RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
+from piecework.common.percent import format_percent
 from piecework.counting.machine import available_cores
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
-    from piecework import Recipe, WordCounts
     from piecework.common.storage import Location
     from piecework.corpus import InputFile, Skipped
+    from piecework.counting.words import WordCounts
+    from piecework.study.recipe import Recipe
 
 __all__ = ["command"]
 
@@ -25,7 +27,7 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
 
 
 @click.command("train")
-@click.argument("inputs", metavar="[INPUT...]", nargs=-1, type=Place())
+@click.argument("inputs", metavar="[INPUT...]", nargs=-1, type=LocationType())
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for tokenizer.model and tokenizer.vocab.")
 @click.option("--vocab-size", type=click.IntRange(min=1), help="Number of pieces [default: the recipe's].")
 @click.option(
@@ -36,31 +38,33 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
     help="gpt-sw3: 64,000 pieces, split digits, byte fallback, code tokens, whitespace runs. "
     "plain: SentencePiece's defaults for BPE, without normalisation.",
 )
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting of the recipe.")
+@click.option(
+    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting of the recipe; may be repeated."
+)
 @click.option(
     "--counts",
     "counts_folder",
-    type=Place(),
-    help="Counts of a study in place of INPUT; no document is read.",
+    type=LocationType(),
+    help="Train on the counts of a study instead of INPUT.",
 )
-@click.option("--language", "languages", multiple=True, help="With --counts: only this language (may be repeated).")
+@click.option("--language", "languages", multiple=True, help="With --counts: only this language; may be repeated.")
 @click.option(
     "--weight",
     "weights",
     metavar="NAME=VALUE",
     multiple=True,
-    help="With --counts: count a language, category or subset (law_sv) so many times.",
+    help="With --counts: multiply the counts of a language, category or subset (law_sv) by VALUE.",
 )
 @click.option(
     "--min-count",
     type=click.IntRange(min=1),
-    help="With --counts: leave out words that occur fewer times, to save memory [default: none].",
+    help="With --counts: leave out words that occur fewer times, which saves memory [default: keep all].",
 )
 @text_field_option
 @threads_option
-@click.option("--dry-run", is_flag=True, help="Show the recipe, the files and what training would cost; write nothing.")
-@click.option("--force", is_flag=True, help="Overwrite a tokenizer that is there.")
-@click.option("--json", "as_json", is_flag=True, help="Write what was done as a JSON object.")
+@click.option("--dry-run", is_flag=True, help="Show the recipe and the files, estimate time and memory; write nothing.")
+@click.option("--force", is_flag=True, help="Overwrite an existing tokenizer.")
+@click.option("--json", "as_json", is_flag=True, help="Write a summary as a JSON object.")
 @verbosity_options
 @click.pass_obj
 def command(
@@ -80,11 +84,11 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Train a BPE tokenizer, the same to the byte as SentencePiece's, on the text of INPUT...
+    """Train a BPE tokenizer on INPUT, byte for byte as SentencePiece does.
 
-    INPUT is a file, a folder or a pattern in quotes. Read are .txt (a sentence a line), .jsonl and .parquet,
-    the first two also with .gz or .zst; files with other names count as text. The settings have
-    SentencePiece's names.
+    INPUT is a file, a folder or a quoted pattern. Formats: .txt (one sentence per line), .jsonl, .parquet; text and
+    JSONL also compressed with .gz or .zst. Files with other suffixes are read as text. Settings have SentencePiece's
+    names.
 
     \b
     Examples:
@@ -96,7 +100,7 @@ def command(
       piecework train --counts out/nordic --weight is=3 --out out/more-icelandic
       piecework train --counts s3://bucket/nordic --min-count 3 --out out/nordic
     """
-    from piecework.cli.settings import resolve_recipe
+    from piecework.cli.recipe_options import resolve_recipe
     from piecework.common.files import check_output
     from piecework.corpus import find_files
 
@@ -105,8 +109,8 @@ def command(
         raise click.UsageError('missing option "--out DIR": the folder to write into')
     if resolved.vocab_size % 128 and recipe == "gpt-sw3":
         terminal.warn(
-            f"vocab_size {resolved.vocab_size} is not divisible by 128, which costs a language model speed; "
-            f"the next that is: {-(-resolved.vocab_size // 128) * 128}"
+            f"vocab_size {resolved.vocab_size} is not divisible by 128, which makes language models slower; "
+            f"the next multiple is {-(-resolved.vocab_size // 128) * 128}"
         )
     _check_source(inputs, counts_folder, languages, weights, min_count, dry_run=dry_run)
     files = find_files(inputs)
@@ -114,28 +118,25 @@ def command(
     if out is not None:
         check_output(out, OUTPUT_NAMES, force=force)
     if dry_run:
-        from piecework.cli.dry_run import show_plan
+        from piecework.cli.train_plan import show_train_plan
 
-        show_plan(terminal, resolved, files, text_field=text_field, threads=thread_count, as_json=as_json)
+        show_train_plan(terminal, resolved, files, text_field=text_field, threads=thread_count, as_json=as_json)
         arguments = [argument for argument in sys.argv[1:] if argument != "--dry-run"]
         terminal.suggest(*arguments, *(() if out else ("--out", "DIR")))
         return
     assert out is not None
     if counts_folder is not None:
-        from piecework.cli.stored_counts import load_training
+        from piecework.cli.training_counts import load_training_counts
 
-        counts = load_training(counts_folder, languages, weights, resolved, min_count=min_count or 0)
+        counts = load_training_counts(counts_folder, languages, weights, resolved, min_count=min_count or 0)
         terminal.say(f"loaded {format_count(len(counts), 'distinct word')} of {counts.total:,} from {counts_folder}")
-        done = {"counts": str(counts_folder), "languages": languages, "weights": weights}
-        done |= _report_rare(terminal, counts, min_count)
+        summary = {"counts": str(counts_folder), "languages": languages, "weights": weights}
+        summary |= _report_rare(terminal, counts, min_count)
     else:
-        counts, done = _count(terminal, resolved, files, text_field=text_field, threads=thread_count)
-    done |= _train(terminal, resolved, counts, out, force=force)
+        counts, summary = _count(terminal, resolved, files, text_field=text_field, threads=thread_count)
+    summary |= _train(terminal, resolved, counts, out, force=force)
     if as_json:
-        import orjson
-
-        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-        sys.stdout.buffer.write(orjson.dumps(done, option=options))
+        write_json(summary)
     terminal.suggest("inspect", out)
 
 
@@ -149,25 +150,25 @@ def _check_source(
     dry_run: bool,
 ) -> None:
     if bool(inputs) == (counts_folder is not None):
-        raise click.UsageError("give INPUT..., the text to train on, or --counts DIR, the counts of a study")
+        raise click.UsageError("give either INPUT... (text to train on) or --counts DIR (the counts of a study)")
     if counts_folder is None and (languages or weights or min_count):
-        raise click.UsageError("--language, --weight and --min-count choose among what was counted: give --counts too")
+        raise click.UsageError("--language, --weight and --min-count need --counts DIR")
     if counts_folder is not None and dry_run:
-        raise click.UsageError("--dry-run tells what reading would cost; with --counts nothing is read")
+        raise click.UsageError("--dry-run estimates the cost of reading text; --counts reads none")
 
 
 def _report_rare(terminal: Terminal, counts: "WordCounts", min_count: int | None) -> dict[str, Any]:
-    """Say what --min-count left out, and what it can change at most."""
+    """Warn about what --min-count left out, with a bound on its effect."""
     rare = counts.rare
     if rare is None:
         return {}
     change, characters = rare.largest_change
     all_words = counts.total + rare.occurrences
-    share = 100 * rare.occurrences / max(1, all_words)
+    share = rare.occurrences / max(1, all_words)
     terminal.warn(
         f"--min-count {min_count} left out {format_count(rare.distinct, 'distinct word')}, "
-        f"{share:.3g} % of all {all_words:,}; no pair's frequency is lower by more "
-        f'than {change:,} (that of "{characters}"), and a merge that is ahead by more than that is the same without it'
+        f"{format_percent(share)} of all {all_words:,} words; this lowers the frequency of a pair by at most "
+        f'{change:,} ("{characters}"), and cannot change merges that lead by more'
     )
     return {
         "min_count": min_count,
@@ -176,9 +177,9 @@ def _report_rare(terminal: Terminal, counts: "WordCounts", min_count: int | None
 
 
 def _train(terminal: Terminal, recipe: "Recipe", counts: "WordCounts", out: Path, *, force: bool) -> dict[str, Any]:
-    """Train and save; what was done comes back for --json."""
-    from piecework import train
+    """Train and save; return a summary for --json."""
     from piecework.cli.progress import show_progress
+    from piecework.training.trainer import train
 
     started = time.monotonic()
     with show_progress(terminal, "merging", "pieces") as update:
@@ -203,14 +204,14 @@ def _train(terminal: Terminal, recipe: "Recipe", counts: "WordCounts", out: Path
 def _count(
     terminal: Terminal, recipe: "Recipe", files: "list[InputFile]", *, text_field: str, threads: int
 ) -> "tuple[WordCounts, dict[str, Any]]":
-    """Read and count; with what --json tells of it."""
+    """Read and count; return the counts and a summary for --json."""
     from piecework.cli.progress import show_progress
     from piecework.corpus import Skipped, open_batches
     from piecework.counting.words import WordCounter
 
     skipped = Skipped()
     started = time.monotonic()
-    # Only where it is given: by default SentencePiece drops lines of more than 4192 bytes, often much text.
+    # Only if it is set: SentencePiece's default drops lines of more than 4,192 bytes, which is often much text.
     longest = recipe.max_sentence_length if "max_sentence_length" in recipe.model_fields_set else None
     counter = WordCounter(threads=threads, max_sentence_length=longest)
     total_bytes = sum(file.size_bytes for file in files)
@@ -252,7 +253,9 @@ def _report_unusable(terminal: Terminal, counts: "WordCounts", skipped: "Skipped
             listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
             terminal.detail(f"  {file}: {listed}")
     if counts.dropped_lines:
-        terminal.warn(f"{format_count(counts.dropped_lines, 'line')} with U+2585, SentencePiece's own mark, left out")
+        terminal.warn(
+            f"{format_count(counts.dropped_lines, 'line')} with U+2585, SentencePiece's mark for unknown, left out"
+        )
     if counts.long_lines:
         terminal.warn(f"{format_count(counts.long_lines, 'line')} longer than max_sentence_length left out")
     if counts.invalid_bytes:
@@ -260,7 +263,7 @@ def _report_unusable(terminal: Terminal, counts: "WordCounts", skipped: "Skipped
 
 
 def peak_memory_bytes() -> int:
-    """The most memory that this process has held so far, or 0 where the system does not tell."""
+    """Return the peak memory of this process, or 0 if the system does not tell."""
     try:
         import resource
     except ImportError:

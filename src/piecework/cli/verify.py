@@ -1,7 +1,6 @@
-"""`piecework verify`: does every runtime at hand give the same ids, and the same text back?"""
+"""`piecework verify`: check that every installed runtime gives the same ids and the same text back."""
 
 import os
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from piecework.cli.options import text_field_option
+from piecework.cli.output import indented, new_table, stdout_console, write_json
 from piecework.cli.terminal import Terminal, format_count, format_seconds, verbosity_options
 from piecework.common.extras import MissingPackageError
 from piecework.errors import InputError
@@ -16,33 +16,34 @@ from piecework.errors import InputError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from piecework import Tokenizer
+    from piecework.tokenizer.tokenizer import Tokenizer
     from piecework.tokenizer.verify import Difference, RuntimeResult, Verification
 
 __all__ = ["command"]
 
-PLAIN_WIDTH = 110
-AROUND = 4
-SHOWN_CHARACTERS = 60
+CONTEXT_TOKENS = 4
+QUOTED_CHARACTERS = 60
 
 
 @click.command("verify")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--data", multiple=True, type=click.Path(path_type=Path), help="Also these documents; may be repeated.")
+@click.option(
+    "--data", multiple=True, type=click.Path(path_type=Path), help="Also compare on these documents; may be repeated."
+)
 @click.option(
     "--runtimes",
     metavar="A,B",
     default="",
-    help="Only these: sentencepiece, piecework, tokenizers, transformers (AutoTokenizer, GPTSw3Tokenizer, "
+    help="Only these runtimes: sentencepiece, piecework, tokenizers, transformers (AutoTokenizer, GPTSw3Tokenizer, "
     "LlamaTokenizer), gigatoken, kitoken [default: all that are installed].",
 )
-@click.option("--fuzzed", type=click.IntRange(min=0), default=2000, show_default=True, help="How many fuzzed strings.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the fuzzed strings.")
+@click.option("--fuzzed", type=click.IntRange(min=0), default=2000, show_default=True, help="Number of random strings.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random strings.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=10_000, show_default=True, help="At most so many documents."
+    "--limit", type=click.IntRange(min=1), default=10_000, show_default=True, help="Maximum number of documents."
 )
 @text_field_option
-@click.option("--strict", is_flag=True, help="Also fail on differences that are explained.")
+@click.option("--strict", is_flag=True, help="Also fail on explained differences.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object.")
 @verbosity_options
 @click.pass_obj
@@ -58,11 +59,11 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Compare what runtimes make of MODEL: ids and text on code, on fuzzed strings and on documents of your own.
+    """Check that runtimes give the same ids and text for MODEL, on code, random strings and your own documents.
 
-    MODEL is a .model file, or a folder that has a tokenizer.model. What is exported beside it, a tokenizer.json for
-    example, is what the runtimes load; what is not there is exported to a temporary folder. Differences of known
-    cause are explained; the exit code is 1 if one is left that is not.
+    MODEL is a .model file, or a folder with a tokenizer.model. Runtimes load the exported files in that folder, such
+    as tokenizer.json; missing ones are exported to a temporary folder. Differences with a known cause are explained.
+    The exit code is 1 if a difference has no known cause.
 
     \b
     Examples:
@@ -70,8 +71,8 @@ def command(
       piecework verify out/nordic --data "corpus/*.jsonl.zst" --limit 2000
       piecework verify out/nordic --runtimes tokenizers,transformers --fuzzed 20000 --json
     """
-    from piecework import Tokenizer
     from piecework.cli.progress import show_progress
+    from piecework.tokenizer.tokenizer import Tokenizer
     from piecework.tokenizer.verify import verify
 
     tokenizer = Tokenizer.load(model)
@@ -80,21 +81,25 @@ def command(
     names = [name.strip() for name in runtimes.split(",") if name.strip()]
     started = time.monotonic()
     with show_progress(terminal, "comparing", "texts") as update:
-        done = verify(tokenizer, texts, folder=folder, runtimes=names, progress=update)
+        verification = verify(tokenizer, texts, folder=folder, runtimes=names, progress=update)
     terminal.detail(f"compared in {format_seconds(time.monotonic() - started)}")
     if as_json:
-        _write_json(done, model)
+        _write_json(verification, model)
     else:
-        _show(done, tokenizer, model)
-    if not any(result.status in ("compared", "failed") for result in done.results):
+        _show(verification, tokenizer, model)
+    if not any(result.status in ("compared", "failed") for result in verification.results):
         raise MissingPackageError(
-            f"nothing was compared: {done.reference} is the only runtime here that reads the model; "
+            f"nothing was compared: {verification.reference} is the only installed runtime that reads the model; "
             "pip install 'piecework[hf]'"
         )
-    is_fine = done.is_fine and not (strict and any(result.explained for result in done.results))
+    is_fine = verification.is_fine and not (strict and any(result.explained for result in verification.results))
     if not is_fine:
-        raise InputError(_verdict(done))
-    terminal.say("every runtime gives the same, but for what is explained" if _explained(done) else "all the same")
+        raise InputError(_verdict(verification))
+    terminal.say(
+        "all runtimes give the same ids and text, except for the explained differences"
+        if _explained(verification)
+        else "all runtimes give the same ids and text"
+    )
     terminal.suggest("compare", model, "OTHER", "--data", "FILE")
 
 
@@ -112,58 +117,57 @@ def _texts(
 
     texts = [*symbol_texts(tokenizer), *code_texts(), *fuzzed_texts(tokenizer, fuzzed, seed=seed)]
     if data:
-        from piecework.cli.evaluate import read_texts
+        from piecework.cli.documents import read_texts
 
         found = read_texts(terminal, data, language="text", unit="file", field=field)["text"]
         if len(found) > limit:
-            terminal.warn(f"only the first {limit:,} of {len(found):,} documents; --limit takes more")
+            terminal.warn(f"only the first {limit:,} of {len(found):,} documents are compared; raise --limit for more")
         texts += found[:limit]
     return texts
 
 
-def _explained(done: "Verification") -> bool:
-    return any(result.explained for result in done.results)
+def _explained(verification: "Verification") -> bool:
+    return any(result.explained for result in verification.results)
 
 
-def _verdict(done: "Verification") -> str:
-    failed = [result.name for result in done.results if result.status == "failed"]
+def _verdict(verification: "Verification") -> str:
+    failed = [result.name for result in verification.results if result.status == "failed"]
     differing = [
-        f"{result.name} on {format_count(result.unexplained, 'text')}" for result in done.results if result.unexplained
+        f"{result.name} on {format_count(result.unexplained, 'text')}"
+        for result in verification.results
+        if result.unexplained
     ]
     parts = [f"{' and '.join(differing)} without a known cause"] if differing else []
     parts += [f"{' and '.join(failed)} cannot use the model"] if failed else []
-    return f"not the same everywhere: {'; '.join(parts) or 'differences that are explained count with --strict'}"
+    return f"runtimes differ: {'; '.join(parts) or 'there are explained differences, and --strict allows none'}"
 
 
-def _show(done: "Verification", tokenizer: "Tokenizer", model: Path) -> None:
-    from rich.console import Console, Group
-    from rich.padding import Padding
+def _show(verification: "Verification", tokenizer: "Tokenizer", model: Path) -> None:
+    from rich.console import Group
     from rich.text import Text
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     title = Text.assemble(
-        (os.fspath(model), "bold"), f"  {done.texts:,} texts, compared with what {done.reference} makes of them"
+        (os.fspath(model), "bold"), f"  {verification.texts:,} texts, compared with {verification.reference}"
     )
-    parts: list[RenderableType] = [title, "", Padding(_table(done), (0, 0, 0, 2), expand=False)]
-    parts += _explanations(done)
-    for result in done.results:
+    parts: list[RenderableType] = [title, "", indented(_table(verification))]
+    parts += _explanations(verification)
+    for result in verification.results:
         for difference in result.differences:
             if difference.cause is None:
                 parts += ["", Text(f"{result.name} differs", style="bold red"), _example(difference, tokenizer)]
-    console.print(Group(*parts))
+    stdout_console().print(Group(*parts))
 
 
-def _table(done: "Verification") -> "RenderableType":
-    from rich.table import Table
+def _table(verification: "Verification") -> "RenderableType":
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = new_table()
     table.add_column("runtime", no_wrap=True)
     table.add_column("version", no_wrap=True)
     for name in ("same", "explained", "other"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", overflow="fold")
-    for result in done.results:
+    for result in verification.results:
         if result.status != "compared":
             style = "red" if result.status == "failed" else "dim"
             status = Text(": ".join(filter(None, (result.status, result.note))), style=style)
@@ -176,39 +180,35 @@ def _table(done: "Verification") -> "RenderableType":
     return table
 
 
-def _explanations(done: "Verification") -> "list[RenderableType]":
-    from rich.padding import Padding
+def _explanations(verification: "Verification") -> "list[RenderableType]":
     from rich.text import Text
 
     from piecework.tokenizer.behaviour import CAUSES
 
-    causes = dict.fromkeys(cause for result in done.results for cause in result.explained)
+    causes = dict.fromkeys(cause for result in verification.results for cause in result.explained)
     if not causes:
         return []
     lines = [Text.assemble((f"{cause}: ", "bold"), CAUSES[cause]) for cause in causes]
-    return ["", Text("Explained", style="bold"), *(Padding(line, (0, 0, 0, 2)) for line in lines)]
+    return ["", Text("Explained", style="bold"), *(indented(line) for line in lines)]
 
 
 def _example(difference: "Difference", tokenizer: "Tokenizer") -> "RenderableType":
-    from rich.padding import Padding
     from rich.text import Text
 
     text = difference.text
-    shown = repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…")
-    lines = [f"{'text':<10}{shown}"]
+    quoted = repr(text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…")
+    lines = [f"{'text':<10}{quoted}"]
     for title, value in (("found", difference.found), ("expected", difference.expected)):
-        around = slice(max(difference.at - AROUND, 0), difference.at + AROUND + 1)
+        around = slice(max(difference.at - CONTEXT_TOKENS, 0), difference.at + CONTEXT_TOKENS + 1)
         if isinstance(value, str):
             lines.append(f"{title:<10}{value[around]!r} at character {difference.at}")
         else:
             pieces = [tokenizer.pieces[i].text if 0 <= i < tokenizer.vocab_size else "?" for i in value[around]]
             lines.append(f"{title:<10}{' '.join(map(repr, pieces))}  {value[around]} at token {difference.at}")
-    return Padding(Text("\n".join(lines)), (0, 0, 0, 2))
+    return indented(Text("\n".join(lines)))
 
 
-def _write_json(done: "Verification", model: Path) -> None:
-    import orjson
-
+def _write_json(verification: "Verification", model: Path) -> None:
     from piecework.tokenizer.behaviour import CAUSES
 
     def record(result: "RuntimeResult") -> dict[str, Any]:
@@ -237,10 +237,10 @@ def _write_json(done: "Verification", model: Path) -> None:
 
     content = {
         "model": os.fspath(model),
-        "reference": done.reference,
-        "texts": done.texts,
-        "same_everywhere": done.is_fine,
+        "reference": verification.reference,
+        "texts": verification.texts,
+        "same_everywhere": verification.is_fine,
         "causes": CAUSES,
-        "results": list(map(record, done.results)),
+        "results": list(map(record, verification.results)),
     }
-    sys.stdout.buffer.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    write_json(content)

@@ -1,4 +1,4 @@
-"""What a training would cost, from a small sample of the input: used by `piecework train --dry-run`."""
+"""Time and memory of a training, estimated from a small sample of the input."""
 
 import math
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from piecework.corpus import Batch, InputFile, open_batches
 
-__all__ = ["Estimate", "estimate_training"]
+__all__ = ["TrainingEstimate", "estimate_training"]
 
 SAMPLE_BATCHES = 8
 SAMPLE_BATCH_BYTES = 1_000_000
@@ -22,19 +22,21 @@ TRAINING_S_PER_WORD = 0.6e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What reading, counting and training will take, roughly."""
+class TrainingEstimate:
+    """Roughly what counting and training take."""
 
     sample_bytes: int
-    """How much of the input, as stored, the estimate rests on."""
+    """Bytes of the input, as stored, that the estimate is based on."""
     distinct_words: int
     memory_bytes: int
     counting_s: float
     training_s: float
 
 
-def estimate_training(files: Sequence[InputFile], *, vocab_size: int, text_field: str, threads: int) -> Estimate | None:
-    """Count at most 8 MB or for one second, and extrapolate; None where the sample has no text.
+def estimate_training(
+    files: Sequence[InputFile], *, vocab_size: int, text_field: str, threads: int
+) -> TrainingEstimate | None:
+    """Count at most 8 MB, for at most a second, and extrapolate; None if the sample has no text.
 
     The number of distinct words grows as a power of the text's size (Heaps' law); the exponent comes from
     comparing one half of the sample with the whole.
@@ -55,10 +57,10 @@ def estimate_training(files: Sequence[InputFile], *, vocab_size: int, text_field
     if not len(sample):
         return None
     factor = max(1.0, sum(file.size_bytes for file in files) / max(1, sample_bytes))
-    # Natural text lies between 0.4 and 0.8; a sample too small to tell gets the middle.
+    # Natural text has an exponent between 0.4 and 0.8. A sample that is too small to tell gets the middle.
     exponent = math.log2(len(sample) / len(first)) if len(first) and len(second) else 0.6
     distinct_words = round(len(sample) * factor ** min(max(exponent, 0.4), 0.8))
-    return Estimate(
+    return TrainingEstimate(
         sample_bytes=sample_bytes,
         distinct_words=distinct_words,
         memory_bytes=BASE_BYTES + distinct_words * BYTES_PER_WORD,
@@ -68,8 +70,8 @@ def estimate_training(files: Sequence[InputFile], *, vocab_size: int, text_field
 
 
 def _sample(files: Sequence[InputFile], text_field: str) -> Iterator[Batch]:
-    """A few batches from the starts of files that are spread evenly over the input."""
-    # A pipe can be read only once.
+    """Read a few batches from the starts of files, spread evenly over the input."""
+    # Pipes are left out: they can be read only once.
     readable = [file for file in files if file.size_bytes]
     count = min(len(readable), SAMPLE_BATCHES)
     open_files = [

@@ -1,4 +1,4 @@
-"""`--recipe`, `--vocab-size` and `--set key=value` to a recipe; every mistake reported at once."""
+"""`--recipe`, `--vocab-size` and `--set KEY=VALUE`: the recipe to train with. All mistakes are reported at once."""
 
 import tomllib
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from piecework.errors import RecipeError
 
 if TYPE_CHECKING:
-    from piecework import Recipe
+    from piecework.study.recipe import Recipe
 
 __all__ = ["RECIPES", "parse_value", "resolve_recipe"]
 
@@ -17,7 +17,7 @@ Value = bool | int | float | str | list["Value"] | None
 
 
 def parse_value(text: str) -> Value:
-    """The value of a setting by the rules of TOML; what TOML does not know is a string, so few need quotes.
+    """Parse a value as TOML. Text that is not TOML is a string, so most strings need no quotes.
 
     >>> [parse_value(text) for text in ("true", "0.9995", "portable", "none")]
     [True, 0.9995, 'portable', None]
@@ -33,18 +33,18 @@ def parse_value(text: str) -> Value:
         if stripped.startswith("[") and stripped.endswith("]") and '"' not in text and "'" not in text:
             return [parse_value(item.strip()) for item in stripped[1:-1].split(",") if item.strip()]
         return text
-    # A line break in the text could smuggle in a second key; a date is no value of any setting.
+    # A line break in the text could add a second key; no setting is a date.
     parsed = value["value"]
     return parsed if len(value) == 1 and isinstance(parsed, bool | int | float | str | list) else text
 
 
 def resolve_recipe(name: str, vocab_size: int | None, settings: Sequence[str]) -> "Recipe":
-    """The recipe of that name with the settings on top, or a RecipeError that lists all mistakes.
+    """Return the named recipe with the settings applied, or raise a RecipeError that lists all mistakes.
 
     >>> resolve_recipe("plain", 500, ["split_digits=true"]).sentencepiece_arguments()["split_digits"]
     True
     """
-    from piecework import Recipe
+    from piecework.study.recipe import Recipe
 
     problems: list[str] = []
     values: dict[str, Value] = {} if vocab_size is None else {"vocab_size": vocab_size}
@@ -54,7 +54,7 @@ def resolve_recipe(name: str, vocab_size: int | None, settings: Sequence[str]) -
         if not equals or not key:
             problems.append(f'"--set {setting}" has no value; write it as key=value')
         elif key == "vocab_size" and vocab_size is not None:
-            problems.append(f'"--set {setting}" and "--vocab-size {vocab_size}": give one of them')
+            problems.append(f'"--set {setting}" and "--vocab-size {vocab_size}": give one of them, not both')
         else:
             values[key] = _value_for(Recipe, key, text)
     try:
@@ -69,5 +69,5 @@ def resolve_recipe(name: str, vocab_size: int | None, settings: Sequence[str]) -
 def _value_for(recipe: "type[Recipe]", key: str, text: str) -> Value:
     value = parse_value(text)
     field = recipe.model_fields.get(key)
-    # required_chars=123 is meant as text, though it looks like a number.
+    # required_chars=123 is text, although it looks like a number.
     return text if field and field.annotation is str and not isinstance(value, str) else value

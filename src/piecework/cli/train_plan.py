@@ -1,25 +1,25 @@
-"""`piecework train --dry-run`: the recipe, the files, and what training would cost."""
+"""`piecework train --dry-run`: the recipe, the files, and the estimated time and memory."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import orjson
 
-from piecework.cli.estimate import estimate_training
+from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds
+from piecework.cli.training_estimate import estimate_training
 from piecework.corpus import InputFile
 
 if TYPE_CHECKING:
-    from piecework import Recipe
+    from piecework.study.recipe import Recipe
 
-__all__ = ["show_plan"]
+__all__ = ["show_train_plan"]
 
-FILES_SHOWN = 10
+LISTED_FILES = 10
 
 
-def show_plan(
+def show_train_plan(
     terminal: Terminal,
     recipe: "Recipe",
     files: Sequence[InputFile],
@@ -42,7 +42,7 @@ def show_plan(
             "threads": threads,
             "estimate": estimate and asdict(estimate),
         }
-        sys.stdout.buffer.write(orjson.dumps(plan, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_json(plan)
         return
 
     lines = ["recipe"]
@@ -50,13 +50,13 @@ def show_plan(
         f"  {name} = {'none' if value is None else orjson.dumps(value).decode()}" for name, value in settings.items()
     ]
     lines += ["", f"input: {format_count(len(files), 'file')}, {format_bytes(size_bytes)} to read"]
-    shown = files if terminal.verbose else files[:FILES_SHOWN]
-    lines += [f"  {format_bytes(file.size_bytes):>10}  {file.path}" for file in shown]
-    if len(shown) < len(files):
-        lines.append(f"  {'':>10}  and {len(files) - len(shown):,} more (-v shows all)")
+    listed = files if terminal.verbose else files[:LISTED_FILES]
+    lines += [f"  {format_bytes(file.size_bytes):>10}  {file.path}" for file in listed]
+    if len(listed) < len(files):
+        lines.append(f"  {'':>10}  and {len(files) - len(listed):,} more (-v lists all)")
     lines.append("")
     if estimate is None:
-        lines.append("estimate: none, as the start of the input has no text")
+        lines.append("estimate: none, because the start of the input has no text")
     else:
         total_s = estimate.counting_s + estimate.training_s
         lines += [

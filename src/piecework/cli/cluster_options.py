@@ -1,4 +1,4 @@
-"""Options that name places: files and folders here or elsewhere, and the cluster to count on."""
+"""`--engine`, `--master` and `--conf`: the machine or the Spark cluster that counts."""
 
 from __future__ import annotations
 
@@ -10,44 +10,28 @@ import click
 if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
 
-__all__ = ["Place", "cluster_options", "resolve_cluster"]
+__all__ = ["cluster_options", "resolve_cluster"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class Place(click.ParamType["Any"]):
-    """A path on this machine, or one such as s3://bucket/folder."""
-
-    name = "path"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A Path, or a RemotePath."""
-        from piecework.common.storage import locate
-        from piecework.errors import InputError
-
-        try:
-            return locate(value)
-        except InputError as error:
-            self.fail(str(error), param, ctx)
 
 
 def cluster_options(command: Command) -> Command:
     """Add --engine, --master and --conf."""
     for option in (
         click.option(
-            "--conf", metavar="KEY=VALUE", multiple=True, help="With --engine spark: a setting of Spark's (repeatable)."
+            "--conf", metavar="KEY=VALUE", multiple=True, help="With --engine spark: a Spark setting; may be repeated."
         ),
         click.option(
             "--master",
             metavar="URL",
-            help="With --engine spark: spark://HOST:7077, yarn, k8s://... [default: Spark's own, or this machine].",
+            help="With --engine spark: spark://HOST:7077, yarn or k8s://... [default: as Spark is configured].",
         ),
         click.option(
             "--engine",
             type=click.Choice(["local", "spark"]),
             default="local",
             show_default=True,
-            help="Count on this machine, or on a Spark cluster; the files are the same.",
+            help="Count on this machine or on a Spark cluster; both write the same files.",
         ),
     ):
         command = option(command)
@@ -55,10 +39,10 @@ def cluster_options(command: Command) -> Command:
 
 
 def resolve_cluster(engine: str, master: str | None, conf: Sequence[str]) -> Cluster | None:
-    """The cluster that the options name; None for this machine."""
+    """Return the cluster that the options name; None means this machine."""
     if engine == "local":
         if master or conf:
-            raise click.UsageError(f"{'--master' if master else '--conf'} goes with --engine spark")
+            raise click.UsageError(f"{'--master' if master else '--conf'} needs --engine spark")
         return None
     from piecework.counting.spark_cluster import Cluster
 

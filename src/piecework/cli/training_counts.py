@@ -1,13 +1,13 @@
-"""`--counts DIR`, `--language L` and `--weight NAME=VALUE`: training counts of a study, weighted anew."""
+"""`--counts DIR`, `--language L` and `--weight NAME=VALUE`: the word counts of a study, with other weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from piecework.common.exact import parse_exact
+from piecework.common.mistakes import did_you_mean, listed
 from piecework.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from piecework.counting.words import WordCounts
     from piecework.study.recipe import Recipe
 
-__all__ = ["load_training", "resolve_weights"]
+__all__ = ["load_training_counts", "resolve_weights"]
 
 
-def load_training(
+def load_training_counts(
     folder: Location, languages: Sequence[str], weights: Sequence[str], recipe: Recipe, *, min_count: int = 0
 ) -> WordCounts:
-    """The words of these languages, or of all, each subset times its weight; cleaned up as the recipe has it."""
+    """Load the words of these languages (of all, if none is named), each subset multiplied by its weight."""
     from piecework.counting.store import Counts
 
     counts = Counts.load(folder)
@@ -31,8 +31,8 @@ def load_training(
     if "clean_up" in recipe.model_fields_set and recipe.clean_up != made_with:
         raise RecipeError(
             f"clean_up = {recipe.clean_up or 'none'}: the counts in {folder} were made with clean_up ="
-            f" {made_with or 'none'}, which is done when documents are read; set it in [recipe] of the study and count"
-            " again, or leave it out"
+            f" {made_with or 'none'}. Documents are cleaned before they are counted: set clean_up in [recipe] of the"
+            " study and count again, or leave it out here"
         )
     return counts.training(
         language=list(languages) or None, weights=resolve_weights(counts, weights), min_count=min_count
@@ -40,9 +40,9 @@ def load_training(
 
 
 def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[SubsetName, Fraction] | None:
-    """The study's weights with the given ones on top; None where none is given.
+    """Multiply the study's weights by the given ones; None if none is given.
 
-    NAME is a language, a category, or a subset as <category>_<language>. Weights that fit the same subset multiply.
+    NAME is a language, a category, or a subset as <category>_<language>. Weights of the same subset multiply.
     """
     if not weights:
         return None
@@ -52,7 +52,7 @@ def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[SubsetName, 
     problems = []
     for given in weights:
         name, equals, value = given.partition("=")
-        fitting = [subset for subset in resolved if name in (subset.language, subset.category, str(subset))]
+        matching = [subset for subset in resolved if name in (subset.language, subset.category, str(subset))]
         try:
             factor = parse_exact(value)
             if not equals or factor < 0:
@@ -60,12 +60,11 @@ def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[SubsetName, 
         except ValueError as error:
             problems.append(f'"--weight {given}": the weight {error}; write it as is=3 or law_sv=0.5')
             continue
-        if not fitting:
+        if not matching:
             names = sorted({part for subset in resolved for part in (subset.language, subset.category)})
-            near = get_close_matches(name, names, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"there is {', '.join(names)}"
-            problems.append(f'"--weight {given}": no language, category or subset "{name}"; {hint}')
-        for subset in fitting:
+            hint = did_you_mean(name, names) or f"; the counts have {listed(names)}"
+            problems.append(f'"--weight {given}": no language, category or subset is called "{name}"{hint}')
+        for subset in matching:
             resolved[subset] *= factor
     if problems:
         raise RecipeError("\n".join(problems))

@@ -1,0 +1,80 @@
+"""Names for the tokenizers of a command: as given with NAME=TOKENIZER, else from their paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from piecework.common.terms import TIKTOKEN
+from piecework.errors import InputError
+
+if TYPE_CHECKING:
+    from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["load_models", "model_names", "named_sources", "tokenizer_names"]
+
+
+def load_models(paths: Sequence[Path]) -> dict[str, Tokenizer]:
+    """Load the models and name each by the shortest end of its path that is unique."""
+    from piecework.tokenizer.tokenizer import Tokenizer
+
+    return {name: Tokenizer.load(path) for name, path in zip(model_names(paths), paths, strict=True)}
+
+
+def model_names(paths: Sequence[Path]) -> list[str]:
+    """Name each model by its folder or file, with as many parent folders as make the names unique.
+
+    >>> model_names([Path("out/sv/tokenizer.model"), Path("out/da"), Path("old/da"), Path("big.model")])
+    ['sv', 'out/da', 'old/da', 'big']
+    """
+    parts = []
+    for path in paths:
+        if path.name in ("tokenizer.model", "tokenizer.json"):
+            named = path.parent
+        else:
+            named = path.with_suffix("") if path.is_file() else path
+        if named.suffix == ".model":
+            named = named.with_suffix("")
+        parts.append([part for part in (named if named.name else named.resolve()).parts if part != "/"])
+    names = []
+    for own in parts:
+        others = [other for other in parts if other is not own]
+        for count in range(1, len(own) + 1):
+            if all(other[-count:] != own[-count:] for other in others):
+                break
+        names.append("/".join(own[-count:]))
+    if len(set(names)) < len(names):
+        raise InputError(f"{next(name for name in names if names.count(name) > 1)}: given twice")
+    return names
+
+
+def named_sources(sources: Sequence[str]) -> dict[str, str]:
+    """Return the path or encoding of each tokenizer by its name."""
+    return dict(zip(tokenizer_names(sources), map(_without_name, sources), strict=True))
+
+
+def tokenizer_names(sources: Sequence[str]) -> list[str]:
+    """Name each tokenizer; no two names are the same.
+
+    >>> tokenizer_names(["out/sv/tokenizer.model", "gpt=out/gpt2/tokenizer.json", "old/sv", "tiktoken:o200k_base"])
+    ['out/sv', 'gpt', 'old/sv', 'o200k_base']
+    """
+    paths = [Path(source) for source in sources if _without_name(source) == source and not source.startswith(TIKTOKEN)]
+    names_from_paths = iter(model_names(paths))
+    names = []
+    for source in sources:
+        if _without_name(source) != source:
+            names.append(source.partition("=")[0])
+        else:
+            names.append(source.removeprefix(TIKTOKEN) if source.startswith(TIKTOKEN) else next(names_from_paths))
+    if duplicate := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f'two tokenizers are called "{duplicate}"; name one of them: NAME=TOKENIZER')
+    return names
+
+
+def _without_name(source: str) -> str:
+    """Remove NAME=, unless a file has this very name."""
+    name, equals, path = source.partition("=")
+    return path if equals and name and path and not os.path.exists(source) else source  # noqa: PTH110
