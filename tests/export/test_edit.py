@@ -248,7 +248,7 @@ def test_command_mistakes(run: Run, model: Path, tmp_path: Path) -> None:
         ((model, "--out", "x"), 2, "nothing to edit"),
         ((model, "--reserve", "2"), 2, 'missing option "--out DIR"'),
         ((model, "--whitespace-runs", "a:b", "--out", "x"), 2, "write the shortest and the longest length as 2:24"),
-        ((model, "--drop", "latin1.txt", "--out", "x"), 1, "not valid UTF-8; write one piece a line"),
+        ((model, "--drop", "latin1.txt", "--out", "x"), 1, "not valid UTF-8; write one piece per line"),
         ((model, "--drop", "<unk>", "--out", "x"), 1, "cannot be dropped"),
         (("missing.model", "--reserve", "2", "--out", "x"), 1, "no such model file"),
     ):

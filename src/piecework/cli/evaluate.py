@@ -14,7 +14,7 @@ from piecework.cli.terminal import Terminal, format_count, format_seconds, verbo
 if TYPE_CHECKING:
     from piecework.common.storage import Location
     from piecework.corpus.readers import TextUnit
-    from piecework.evaluation.evaluate import Evaluation
+    from piecework.evaluation.evaluation import Evaluation
     from piecework.evaluation.tables import Table
     from piecework.evaluation.units import UnitSource
 

@@ -8,7 +8,7 @@ from piecework.cli.output import indented, new_table, stdout_console
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from piecework.evaluation.evaluate import Evaluation
+    from piecework.evaluation.evaluation import Evaluation
     from piecework.evaluation.metrics import Metric
     from piecework.evaluation.tables import Table
 
