@@ -155,7 +155,7 @@ def prepare(folder: str, quick: str) -> dict[str, Any]:
     import piecework as pw
     from piecework.corpus.sampling import Sampler
     from piecework.counting.local import count
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
 
     work = Path(folder)
     shutil.rmtree(work, ignore_errors=True)

@@ -171,7 +171,7 @@ def prepare(folder: str, quick: str) -> dict[str, Any]:
 def train(folder: str, name: str) -> dict[str, Any]:
     """One tokenizer with SentencePiece, from the lines of its languages."""
     sentencepiece = importlib.import_module("sentencepiece")
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
 
     work = Path(folder)
     study = Study.load(work / "study.toml", check_corpus=False)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from piecework.pipeline.results import StudyResults
     from piecework.pipeline.run import run
     from piecework.study.recipe import Recipe
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
     from piecework.tokenizer.edit import Edited, edit
     from piecework.tokenizer.export import Export, export
     from piecework.tokenizer.outside import OutsideTokenizer, load_outside
@@ -69,7 +69,7 @@ _HOMES = {
     "PieceworkError": "errors",
     "Recipe": "study.recipe",
     "RecipeError": "errors",
-    "Study": "study.schema",
+    "Study": "study.study",
     "StudyError": "errors",
     "StudyResults": "pipeline.results",
     "SubsetName": "common.subset_name",

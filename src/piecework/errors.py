@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import Any
 
-if TYPE_CHECKING:
-    from piecework.common.mistakes import Mistake
-
-__all__ = ["InputError", "ModelError", "PieceworkError", "RecipeError", "StudyError", "VocabularyTooLargeError"]
+__all__ = [
+    "InputError",
+    "Mistake",
+    "ModelError",
+    "PieceworkError",
+    "RecipeError",
+    "StudyError",
+    "VocabularyTooLargeError",
+]
 
 
 class PieceworkError(Exception):
@@ -19,10 +25,30 @@ class RecipeError(PieceworkError):
     """A recipe has a setting that is unknown, of the wrong type, out of range, or at odds with another."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong in a file that a person wrote, and in which line; without a file where there is none.
+
+    >>> str(Mistake('unknown key "sed"; did you mean "seed"?', file="study.toml", line=2))
+    'study.toml:2: unknown key "sed"; did you mean "seed"?'
+    """
+
+    message: str
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        location = ":".join(filter(None, [self.file or "", str(self.line or "")]))
+        return f"{location}: {self.message}" if location else self.message
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
 class StudyError(PieceworkError):
     """A study file, or a table that it names, has mistakes: all of them, one a line.
 
-    >>> from piecework.common.mistakes import Mistake
     >>> str(StudyError([Mistake("the file is empty", file="study.toml")]))
     'study.toml: the file is empty'
     """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Run
-from piecework.study.schema import Study
+from piecework.study.study import Study
 from piecework.study.subsets import find_subsets
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Run, environment
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 STUDY = """\
 name = "nordic"

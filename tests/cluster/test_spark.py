@@ -20,7 +20,7 @@ from piecework.counting.local import count
 from piecework.counting.spark_cluster import Cluster, connect
 from piecework.counting.store import Counts
 from piecework.errors import InputError
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 ALL = os.environ.get("PIECEWORK_PARITY") == "all"
 LARGEST = "law_no.jsonl.zst"

@@ -17,7 +17,7 @@ from piecework.counting.partial import PartialResults, ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.summary import subset_rows, sum_by_subset
 from piecework.counting.worker import ShardJob, count_shard
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 RESULTS = ("train.parquet", "eval.parquet", "eval_plain.parquet", "subsets.parquet")
 SYLLABLES = ["för", "en", "ska", "til", "på", "ver", "land", "og", "ð", "het", "ing", "ar", "sæ", "lø", "mo", "ki"]

@@ -12,7 +12,7 @@ from cli.conftest import run  # noqa: F401  # a fixture
 from counting.corpora import count_here, made_up_documents, result_bytes, write
 from piecework.counting.local import count
 from piecework.counting.plan import Plan
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 DIRT = ["\u00a0", "\u3000", "\u200b", "\u00ad", "\x85", "\x07", "e\u0301", "\ufffc", "\r\n", "\u2009", "\u0084"]
 

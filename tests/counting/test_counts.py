@@ -24,7 +24,7 @@ from counting.corpora import (
 from counting.reference import assert_same, reference_counts
 from piecework.common.subset_name import SubsetName
 from piecework.counting.local import count
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 CORPUS = made_up_corpus()
 

@@ -11,7 +11,7 @@ from piecework.common.subset_name import SubsetName
 from piecework.corpus.sampling import Sampler
 from piecework.counting.local import count
 from piecework.counting.store import Counts
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 SEED = 3
 

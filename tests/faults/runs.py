@@ -19,7 +19,7 @@ eval = "15%"
 PROGRAM = """
 import json, sys
 from piecework.counting.local import count
-from piecework.study.schema import Study
+from piecework.study.study import Study
 if __name__ == "__main__":
     count(Study.load(sys.argv[1]), out=sys.argv[2], **json.loads(sys.argv[3]))
 """

@@ -17,7 +17,7 @@ import json, subprocess, sys
 from importlib import import_module
 from pathlib import Path
 from piecework.errors import InputError
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 study, disk, module, function, options, size_kb, step_kb = sys.argv[1:]
 study, disk, options, size_kb = Study.load(study), Path(disk), json.loads(options), int(size_kb)

@@ -8,7 +8,7 @@ from counting.corpora import made_up_documents, write
 from piecework.pipeline.results import StudyResults
 from piecework.pipeline.run import run
 from piecework.results.folder import RUN_FILE
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 STUDY = """
 name = "small"

@@ -11,7 +11,7 @@ import piecework as pw
 from piecework.errors import InputError, StudyError
 from piecework.pipeline.results import StudyResults
 from piecework.results.study_tables import TITLES
-from piecework.study.schema import Study
+from piecework.study.study import Study
 from pipeline.studies import STUDY, change_study, contents, run_study, times, write_study
 
 TOKENIZERS = ["multilingual", "multilingual-400", "multilingual-512", "code", "da", "is", "sv"]

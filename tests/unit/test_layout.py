@@ -34,13 +34,6 @@ CORE_FOLDERS = ("text", "system", "count", "train", "model", "encode", "evaluate
 
 # Cycles that are being removed. Nothing is added here.
 KNOWN_IMPORTS = {
-    ("piecework.counting.merge", "piecework.counting.store"),
-    ("piecework.counting.spark", "piecework.counting.local"),
-    ("piecework.errors", "piecework.common.mistakes"),
-    ("piecework.study.file", "piecework.study.schema"),
-    ("piecework.study.subsets", "piecework.study.schema"),
-    ("piecework.study.weights", "piecework.study.schema"),
-    ("piecework.study.weights", "piecework.study.subsets"),
     ("piecework.tokenizer.outside_huggingface", "piecework.tokenizer.outside"),
     ("piecework.tokenizer.outside_sentencepiece", "piecework.tokenizer.outside"),
     ("piecework.tokenizer.outside_tiktoken", "piecework.tokenizer.outside"),

@@ -8,7 +8,8 @@ import pytest
 
 from piecework.errors import InputError, StudyError
 from piecework.study.recipe import Recipe
-from piecework.study.schema import Analysis, Corpus, Sampling, Study, SubsetEntry, Weights
+from piecework.study.schema import Analysis, Corpus, Sampling, SubsetEntry, Weights
+from piecework.study.study import Study
 
 CORPUS = '[corpus]\npath = "{category}_{language}.jsonl"\n'
 

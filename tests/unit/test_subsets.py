@@ -9,7 +9,7 @@ import pytest
 
 from piecework.common.subset_name import SubsetName
 from piecework.errors import StudyError
-from piecework.study.schema import Study
+from piecework.study.study import Study
 from piecework.study.subsets import Subset, find_subsets
 
 

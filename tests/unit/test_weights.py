@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from piecework.corpus.inputs import find_files
 from piecework.errors import StudyError
-from piecework.study.schema import Study
+from piecework.study.study import Study
 from piecework.study.subsets import find_subsets
 from piecework.study.weights import estimate_text_bytes, temperature_weights
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from piecework.common.storage import Location
     from piecework.counting.spark_cluster import Cluster
     from piecework.counting.store import Counts
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
 
 __all__ = ["command"]
 
@@ -70,7 +70,7 @@ def command(
       piecework count study.toml --engine spark --master spark://node1:7077 --out s3://bucket/nordic
     """
     from piecework.counting.local import default_out
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
 
     cluster = resolve_cluster(engine, master, conf)
     study = Study.load(study_file)
@@ -105,7 +105,8 @@ def _count(
     cluster: "Cluster | None",
 ) -> "Counts":
     from piecework.cli.progress import Update, show_progress
-    from piecework.counting.local import Stage, count
+    from piecework.counting.local import count
+    from piecework.counting.progress import Stage
 
     started = time.monotonic()
     current: Stage | None = None

@@ -10,7 +10,7 @@ from piecework.counting.machine import Budget, available_cores, free_memory_byte
 from piecework.counting.plan import Plan
 
 if TYPE_CHECKING:
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
 
 __all__ = ["show_count_plan"]
 

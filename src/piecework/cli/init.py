@@ -100,7 +100,7 @@ def _names(group: "Group") -> str:
 
 def _check(terminal: Terminal, out: Path) -> None:
     """Warn about parts of the study file that need a correction by hand."""
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
     from piecework.study.survey import UNDETERMINED
 
     try:

@@ -14,7 +14,7 @@ from piecework.cli.terminal import Terminal, format_bytes, format_count, format_
 if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
     from piecework.pipeline.results import StudyResults
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
 
 __all__ = ["command"]
 
@@ -104,7 +104,7 @@ def _study(study_file: Path | None, *, demo: bool, out: Path | None) -> "tuple[S
             "and `piecework run --demo` needs none"
         )
     from piecework.counting.local import default_out
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
 
     if demo:
         from piecework.study.demo import demo_study, write_demo

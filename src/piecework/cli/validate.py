@@ -15,7 +15,7 @@ from piecework.errors import StudyError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
     from piecework.study.subsets import Subset
 
 __all__ = ["command"]
@@ -38,7 +38,7 @@ def command(terminal: Terminal, study_file: Path, as_json: bool) -> None:
       piecework validate study.toml
       piecework validate study.toml --json | jq '.subsets[] | {name, weight}'
     """
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
     from piecework.study.subsets import find_subsets
 
     try:

@@ -1,32 +1,9 @@
-"""A mistake in a file that a person wrote: where it stands, and what was probably meant."""
+"""Ends of messages about wrong names: what was probably meant, and what there is."""
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
 
-__all__ = ["Mistake", "did_you_mean", "listed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """What is wrong, and in which line of which file; without a file where there is none.
-
-    >>> str(Mistake('unknown key "sed"; did you mean "seed"?', file="study.toml", line=2))
-    'study.toml:2: unknown key "sed"; did you mean "seed"?'
-    """
-
-    message: str
-    file: str | None = None
-    line: int | None = None
-
-    def __str__(self) -> str:
-        place = [self.file or "", str(self.line or "")]
-        return ": ".join(part for part in (":".join(filter(None, place)), self.message) if part)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+__all__ = ["did_you_mean", "listed"]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -10,15 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from piecework.common.storage import RemotePath, locate
+from piecework.counting.files import TABLES
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size, task_table_bytes
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
 from piecework.counting.output import count_into, remove_unfinished
-from piecework.counting.partial import TABLES, PartialResults, ShardResult
+from piecework.counting.partial import PartialResults, ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.processes import Workers
+from piecework.counting.progress import Progress
 from piecework.counting.shards import Shard
 from piecework.counting.store import Counts
 from piecework.counting.summary import subset_rows, sum_by_subset, sum_skipped, write_description
@@ -28,13 +30,9 @@ from piecework.study.subsets import Subset
 
 if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
 
-__all__ = ["Progress", "Stage", "count", "default_out"]
-
-Stage = Literal["counting", "merging"]
-Progress = Callable[[Stage, int, int], None]
-"""Called with the stage, what is done of it, and what there is to do: bytes read, or partial tables merged."""
+__all__ = ["count", "default_out"]
 
 
 def default_out(study: Study) -> Path:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from piecework import _core
 from piecework.common.files import replace_atomically, write_error
 from piecework.common.subset_name import SubsetName
-from piecework.counting.partial import TABLES
-from piecework.counting.store import SUBSETS_FILE, table_file
+from piecework.counting.files import KEYS, SUBSETS_FILE, TABLES, column_types, table_file, with_names
 from piecework.counting.tables import units_to_arrow
 from piecework.counting.words import words_to_arrow
 from piecework.errors import InputError
@@ -28,13 +27,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "KEYS",
     "MergeJob",
     "SubsetTables",
-    "column_types",
     "merge_tables",
     "row_groups",
-    "with_names",
     "write_options",
     "write_subsets",
     "write_table",
@@ -46,13 +42,6 @@ GROUP_TEXT_BYTES = 64 << 20
 BATCH_TEXT_BYTES = 4 << 20
 # Each run that is open takes a file descriptor, of which a process often has 1,024, a buffer, and its current text.
 MOST_OPEN_RUNS = 128
-
-# What the rows of a table are, besides language and category; the last is the text.
-KEYS: dict[str, tuple[str, ...]] = {
-    "train": ("word",),
-    "eval": ("bucket", "opens", "unit"),
-    "eval_plain": ("bucket", "opens", "unit"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,24 +182,6 @@ def write_subsets(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     table = pa.Table.from_pylist(list(map(dict, rows)), pa.schema(list(types.items())))
     with replace_atomically(folder / SUBSETS_FILE) as temporary:
         pq.write_table(table, temporary, compression="zstd", compression_level=3, version="2.6")
-
-
-def column_types(table: str) -> pa.Schema:
-    """The columns of train.parquet, eval.parquet or eval_plain.parquet."""
-    import pyarrow as pa
-
-    types = {"word": pa.large_string(), "unit": pa.large_string(), "bucket": pa.uint8(), "opens": pa.bool_()}
-    keys = [pa.field(name, types[name], nullable=False) for name in KEYS[table]]
-    names = [pa.field(name, pa.string(), nullable=False) for name in ("language", "category")]
-    return pa.schema([*names, *keys, pa.field("count", pa.uint64(), nullable=False)])
-
-
-def with_names(table: str, rows: pa.Table | pa.RecordBatch, subset: SubsetName) -> pa.Table:
-    """The rows of one subset, with the columns language and category before the others."""
-    import pyarrow as pa
-
-    names = [pa.repeat(pa.scalar(name, pa.string()), len(rows)) for name in (subset.language, subset.category)]
-    return pa.Table.from_arrays([*names, *rows.columns], schema=column_types(table))
 
 
 def write_options(table: str) -> dict[str, Any]:

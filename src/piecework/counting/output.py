@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from piecework.common.files import prepare_output
 from piecework.common.storage import Location, RemotePath, upload
+from piecework.counting.files import COUNTS_FILE, SUBSETS_FILE, TABLES, table_file
 from piecework.counting.lock import locked
 from piecework.counting.merge import write_subsets
-from piecework.counting.partial import TABLES
-from piecework.counting.store import COUNTS_FILE, SUBSETS_FILE, Counts, read_description, table_file
+from piecework.counting.store import Counts, read_description
 from piecework.counting.summary import statistics_of, subset_rows
 from piecework.counting.worker import strict_message
 from piecework.errors import InputError

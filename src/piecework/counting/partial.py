@@ -15,9 +15,7 @@ from piecework.common.files import write_error
 from piecework.corpus.skipped import Reason, Skipped
 from piecework.counting.shards import Shard
 
-__all__ = ["TABLES", "PartialResults", "RunFile", "ShardResult", "SliceResult"]
-
-TABLES = ("train", "eval", "eval_plain")
+__all__ = ["PartialResults", "RunFile", "ShardResult", "SliceResult"]
 
 _DESCRIPTION = "shard.json"
 _UNFINISHED = ".unfinished-"

@@ -14,7 +14,7 @@ from piecework.counting.store import FORMAT
 from piecework.study.subsets import Subset, find_subsets
 
 if TYPE_CHECKING:
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
 
 __all__ = ["Plan"]
 

@@ -16,9 +16,10 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from piecework.counting.merge import KEYS, column_types, write_subsets, write_table
+from piecework.counting.files import KEYS, TABLES, column_types
+from piecework.counting.merge import write_subsets, write_table
 from piecework.counting.output import remove_unfinished
-from piecework.counting.partial import TABLES, ShardResult
+from piecework.counting.partial import ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.spark_cluster import Cluster, check_pyspark, connect, explain, text_of
 from piecework.counting.spark_package import package_archive
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from piecework.counting.local import Progress
+    from piecework.counting.progress import Progress
     from piecework.counting.shards import Shard
 
 __all__ = ["SparkRun"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from piecework.common.storage import Location, RemotePath, arrow_source, locate
 from piecework.common.subset_name import SubsetName
-from piecework.counting.partial import TABLES
+from piecework.counting.files import COUNTS_FILE, SUBSETS_FILE, TABLES, column_types, table_file, with_names
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,25 +23,15 @@ if TYPE_CHECKING:
     from piecework.counting.words import WordCounts
 
 __all__ = [
-    "COUNTS_FILE",
     "FORMAT",
-    "SUBSETS_FILE",
     "Counts",
     "read_description",
     "stretches",
-    "table_file",
 ]
 
 FORMAT = 1
-COUNTS_FILE = "counts.json"
-SUBSETS_FILE = "subsets.parquet"
 
 Weights = Mapping[SubsetName, Fraction]
-
-
-def table_file(table: str) -> str:
-    """The name of a table's file."""
-    return f"{table}.parquet"
 
 
 def read_description(folder: Location) -> dict[str, Any] | None:
@@ -192,8 +182,6 @@ class Counts:
         """The units of these languages and categories, or of all, in rows; `plain` is without ASCII punctuation."""
         import pyarrow as pa
 
-        from piecework.counting.merge import column_types, with_names
-
         table = "eval_plain" if plain else "eval"
         batches = self.evaluation_batches(language, category, plain=plain)
         return pa.concat_tables(
@@ -208,7 +196,6 @@ class Counts:
         plain: bool = False,
     ) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
         """The same a little at a time, each batch of one subset, and without columns for language and category."""
-        from piecework.counting.merge import column_types
 
         table = "eval_plain" if plain else "eval"
         return self._batches(table, self._chosen(language, category), column_types(table).names[2:])

@@ -13,9 +13,10 @@ from piecework.common.files import replace_atomically
 from piecework.common.storage import Location, relative_name
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.skipped import Skipped
-from piecework.counting.partial import TABLES, ShardResult
+from piecework.counting.files import COUNTS_FILE, TABLES
+from piecework.counting.partial import ShardResult
 from piecework.counting.plan import Plan
-from piecework.counting.store import COUNTS_FILE, FORMAT, Counts
+from piecework.counting.store import FORMAT, Counts
 from piecework.study.subsets import Subset
 
 __all__ = ["statistics_of", "subset_rows", "sum_by_subset", "sum_skipped", "write_description"]

@@ -14,7 +14,8 @@ from piecework.corpus.readers import Documents, open_batches
 from piecework.corpus.sampling import Sampler
 from piecework.corpus.skipped import Skipped
 from piecework.corpus.streams import lines_before
-from piecework.counting.partial import TABLES, PartialResults, RunFile, ShardResult, SliceResult
+from piecework.counting.files import TABLES
+from piecework.counting.partial import PartialResults, RunFile, ShardResult, SliceResult
 from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError

@@ -15,7 +15,7 @@ import numpy as np
 from piecework import _core
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.sampling import BUCKETS, Sampler
-from piecework.counting.merge import column_types, with_names
+from piecework.counting.files import column_types, with_names
 from piecework.counting.store import stretches
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from piecework.common.mistakes import Mistake
 from piecework.common.subset_name import SubsetName
-from piecework.counting.local import Progress, count
+from piecework.counting.local import count
 from piecework.counting.merge import write_subsets
 from piecework.counting.plan import Plan
+from piecework.counting.progress import Progress
 from piecework.counting.spark_cluster import Cluster
 from piecework.counting.store import Counts, read_description
 from piecework.counting.summary import statistics_of, subset_rows
-from piecework.errors import InputError, StudyError
+from piecework.errors import InputError, Mistake, StudyError
 from piecework.results.state import State, key_of
-from piecework.study.schema import Study
+from piecework.study.study import Study
 from piecework.study.subsets import Subset
 from piecework.study.weights import resolve_weights
 

@@ -12,7 +12,7 @@ from piecework.counting.store import Counts
 from piecework.errors import PieceworkError, StudyError
 from piecework.evaluation.compare import compare_on_counts
 from piecework.evaluation.tables import Table
-from piecework.study.schema import Study
+from piecework.study.study import Study
 from piecework.tokenizer.outside import OutsideTokenizer, find_files, load_outside
 from piecework.tokenizer.tokenizer import Tokenizer
 

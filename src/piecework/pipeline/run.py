@@ -44,7 +44,7 @@ from piecework.results.latex import write_latex
 from piecework.results.state import State, key_of
 from piecework.results.study_tables import study_tables, study_units
 from piecework.study.resolved import resolved_toml
-from piecework.study.schema import Study
+from piecework.study.study import Study
 from piecework.tokenizer.outside import OutsideTokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 

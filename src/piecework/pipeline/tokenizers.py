@@ -19,7 +19,7 @@ from piecework.evaluation.curves import Sizes
 from piecework.pipeline.counts import StudyCounts
 from piecework.results.folder import TOKENIZERS_FOLDER
 from piecework.results.state import State, key_of
-from piecework.study.schema import Study
+from piecework.study.study import Study
 from piecework.tokenizer.export import export_hf, export_sentencepiece
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.training.frequencies import read_frequencies, write_frequencies

@@ -15,7 +15,7 @@ from piecework.corpus.languages import CODE, language_name
 from piecework.evaluation.metrics import find_metrics
 from piecework.evaluation.tables import Table, format_figure
 from piecework.results.folder import CARD_FILE, TOKENIZERS_FOLDER, StudyFolder
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 __all__ = ["model_card", "write_cards"]
 

@@ -16,7 +16,7 @@ from piecework.results.table_names import TITLES
 
 if TYPE_CHECKING:
     from piecework.counting.store import Counts
-    from piecework.study.schema import Study
+    from piecework.study.study import Study
     from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = [
@@ -73,7 +73,7 @@ class StudyFolder:
     @cached_property
     def study(self) -> Study:
         """The study with all settings resolved. Its corpus may be gone."""
-        from piecework.study.schema import Study
+        from piecework.study.study import Study
 
         return Study.load(self.folder / STUDY_FILE, check_corpus=False)
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from piecework.common.exact import parse_exact
-from piecework.common.mistakes import Mistake
 from piecework.common.subset_name import SubsetName
+from piecework.errors import Mistake
 
 __all__ = ["CsvWeights", "read_csv"]
 

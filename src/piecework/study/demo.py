@@ -12,14 +12,12 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from piecework.common.files import prepare_output, write_together
 from piecework.corpus.catalogues import parallel_documents, read_catalogue
 from piecework.errors import PieceworkError
-
-if TYPE_CHECKING:
-    from piecework.study.schema import Study
+from piecework.study.study import Study
 
 __all__ = ["demo_study", "write_demo"]
 
@@ -51,8 +49,6 @@ DESCRIPTION = (
 
 def demo_study(folder: Path) -> Study:
     """The study of the corpus that `write_demo` writes into `folder`."""
-    from piecework.study.schema import Study
-
     code = [
         {
             "path": f"{FOLDER}/code/{category}.jsonl",

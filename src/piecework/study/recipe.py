@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
+from piecework.common.mistakes import did_you_mean
 from piecework.common.terms import CleanUp, PieceType, RunOrder
 from piecework.errors import RecipeError
 
@@ -103,22 +104,24 @@ class Recipe(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if problems := [*self._special_piece_problems(), *self._symbol_problems()]:
-            raise ValueError("\n".join(problems))
+        if problems := [*self._special_piece_problems(), *((None, text) for text in self._symbol_problems())]:
+            text = "\n".join(text for _, text in problems)
+            raise PydanticCustomError("inconsistent", "{text}", {"text": text, "setting": problems[0][0]})
         return self
 
-    def _special_piece_problems(self) -> Iterator[str]:
+    def _special_piece_problems(self) -> Iterator[tuple[str, str]]:
+        """Each with the setting that is wrong."""
         meta: dict[int, str] = {}
         for name in ("unk", "bos", "eos", "pad"):
             number, piece = getattr(self, f"{name}_id"), getattr(self, f"{name}_piece")
             if number < 0:
                 continue
             if number in meta:
-                yield f"{name}_id = {number} is the id of {meta[number]!r} already"
+                yield f"{name}_id", f"{name}_id = {number} is the id of {meta[number]!r} already"
             if piece in meta.values():
-                yield f"{name}_piece = {piece!r} is another special piece already"
+                yield f"{name}_piece", f"{name}_piece = {piece!r} is another special piece already"
             if number >= self.vocab_size:
-                yield f"{name}_id = {number} lies outside a vocabulary of {self.vocab_size}"
+                yield f"{name}_id", f"{name}_id = {number} lies outside a vocabulary of {self.vocab_size}"
             meta.setdefault(number, piece)
 
     def _symbol_problems(self) -> Iterator[str]:
@@ -188,8 +191,7 @@ def _explain(error: ValidationError) -> str:
 def _explain_one(detail: Mapping[str, Any]) -> str:
     name = ".".join(map(str, detail["loc"]))
     if detail["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(name, Recipe.model_fields, n=1)
-        return f'unknown setting "{name}"' + (f'; did you mean "{near[0]}"?' if near else "")
+        return f'unknown setting "{name}"{did_you_mean(name, Recipe.model_fields)}'
     message = detail["msg"].removeprefix("Value error, ")
     if not name:
         return str(message)

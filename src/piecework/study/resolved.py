@@ -12,7 +12,7 @@ from typing import Any
 from piecework.common.exact import format_exact
 from piecework.common.subset_name import SubsetName
 from piecework.common.terms import TIKTOKEN
-from piecework.study.schema import Study
+from piecework.study.study import Study
 
 __all__ = ["resolved_toml"]
 

@@ -1,16 +1,13 @@
-"""What a study is: the schema of study.toml. `study_file` reads the file, `corpus.subsets` finds what it stands for."""
+"""The schema of a study file: its tables, their keys, types and defaults."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -29,15 +26,12 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from piecework.common.exact import format_exact, parse_exact
-from piecework.common.mistakes import Mistake, did_you_mean
+from piecework.common.mistakes import did_you_mean
 from piecework.common.path_pattern import PathPattern
 from piecework.common.terms import MULTILINGUAL, OVERALL
-from piecework.errors import StudyError
+from piecework.errors import Mistake
 from piecework.study.recipe import Recipe
 from piecework.study.toml_lines import KeyPath
-
-if TYPE_CHECKING:
-    from piecework.study.subsets import Subset
 
 __all__ = [
     "PRESETS",
@@ -45,7 +39,7 @@ __all__ = [
     "Corpus",
     "DocumentUnit",
     "Sampling",
-    "Study",
+    "StudySettings",
     "SubsetEntry",
     "Weights",
     "check_language",
@@ -58,9 +52,6 @@ PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 DEFAULT_CATEGORY = "all"
 WHITESPACE_RUNS = 23
-
-# Goes up whenever the same settings would give other counts.
-COUNTING_FORMAT = 1
 
 
 def check_name(name: str) -> str:
@@ -156,8 +147,9 @@ class SubsetEntry(_Table):
                     raise ValueError(f'has {{{name}}}, and {name} = "{info.data[name]}" is given too; drop one of them')
             # A language that is there but wrong is missing in info.data, and a mistake of its own.
             if "language" not in braces and info.data.get("language", "") is None:
-                raise ValueError(
-                    'has no {language}, and no language is given; add language = "..." to this [[corpus.subset]]'
+                raise PydanticCustomError(
+                    "depends_on_other_keys",
+                    'has no {language}, and no language is given; add language = "..." to this [[corpus.subset]]',
                 )
         return path
 
@@ -247,7 +239,7 @@ def _resolve_recipe(value: object) -> Recipe:
         BaseModel.__init__(recipe, **{**given, **settings})
     except ValidationError as error:
         for detail in error.errors():
-            same = PydanticCustomError(detail["type"], detail["msg"])
+            same = PydanticCustomError(detail["type"], "{text}", {**detail.get("ctx", {}), "text": detail["msg"]})
             mistakes.append(InitErrorDetails(type=same, loc=detail["loc"], input=detail["input"]))
     if mistakes:
         raise ValidationError.from_exception_data("recipe", mistakes)
@@ -262,18 +254,8 @@ def _for_recipe(key: str, value: object) -> object:
     return None if value == "none" and field and type(None) in get_args(field.annotation) else value
 
 
-class Study(_Table):
-    """A study: a corpus, how it is weighted and sampled, the recipe, and what is analysed.
-
-    Only the corpus has to be given; relative paths start at `folder`, which for `Study.load` is that of the file.
-
-    >>> study = Study(corpus={"path": "data/{category}_{language}.jsonl.zst"}, sampling={"train": "5%"})
-    >>> study.sampling.train, study.recipe.vocab_size
-    (Fraction(1, 20), 64000)
-    >>> Study(corpus={"pth": "data/{language}"})
-    Traceback (most recent call last):
-    piecework.errors.StudyError: unknown key "pth" in [corpus]; did you mean "path"?
-    """
+class StudySettings(_Table):
+    """All tables of a study file, and the line of each key. `Study` adds what can be done with them."""
 
     name: Annotated[str, AfterValidator(check_name)] = "study"
     description: str = ""
@@ -288,28 +270,6 @@ class Study(_Table):
     _folder: Path = PrivateAttr(Path())
     _file: str | None = PrivateAttr(None)
     _lines: dict[KeyPath, int] = PrivateAttr({})
-
-    def __init__(self, *, folder: str | os.PathLike[str] = ".", **settings: Any) -> None:
-        from piecework.study.file import explain
-
-        try:
-            super().__init__(**settings)
-        except ValidationError as error:
-            raise StudyError(Mistake(message) for _, message in explain(error)) from None
-        self._folder = Path(folder)
-        if mistakes := [self.mistake(key, message) for key, message in self.inconsistencies()]:
-            raise StudyError(mistakes)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, check_corpus: bool = True) -> Study:
-        """Read a study file, or raise a StudyError with all of its mistakes, each with its line.
-
-        The files of the corpus are looked up as well, since most mistakes are there; `check_corpus=False` leaves that
-        out, for work on counts whose corpus is elsewhere.
-        """
-        from piecework.study.file import load_study
-
-        return load_study(Path(path), check_corpus=check_corpus)
 
     @property
     def folder(self) -> Path:
@@ -356,41 +316,3 @@ class Study(_Table):
                     f'code_token = "{token}" in [[corpus.subset]]: not among the user_defined_symbols of the recipe, '
                     f"so it would be cut into pieces{did_you_mean(token, symbols)}",
                 )
-
-    def counting_key(self, subsets: Sequence[Subset] | None = None) -> str:
-        """A hash of all settings that the counts depend on, in hexadecimal.
-
-        The recipe is not among them, but for `max_sentence_length` where it is given, as longer lines are not counted,
-        and for `clean_up`. Nor is where the files lie; which they are is for whoever keeps the counts to compare. The
-        subsets are those of `find_subsets`, which is called unless they are given.
-        """
-        if subsets is None:
-            from piecework.study.subsets import find_subsets
-
-            subsets = find_subsets(self)
-        return hashlib.sha256(json.dumps(self.counting_settings(subsets), sort_keys=True).encode()).hexdigest()
-
-    def counting_settings(self, subsets: Sequence[Subset]) -> dict[str, Any]:
-        """The settings that the counts depend on, for JSON."""
-        by_counts = self.sampling.weighting == "counts"
-        long_lines = "max_sentence_length" in self.recipe.model_fields_set
-        return {
-            "format": COUNTING_FORMAT,
-            "seed": self.seed,
-            "sampling": self.sampling.model_dump(mode="json"),
-            "max_sentence_length": self.recipe.max_sentence_length if long_lines else None,
-            # Not there where there is none, so that counts made before there was one are still good.
-            **({"clean_up": self.recipe.clean_up} if self.recipe.clean_up else {}),
-            "subsets": [
-                {
-                    "category": subset.category,
-                    "language": subset.language,
-                    "text": subset.text_field,
-                    "documents": subset.documents,
-                    "code_token": subset.code_token,
-                    # Weights that act on counts are applied later; what they leave out is not counted at all.
-                    "weight": format_exact(Fraction(subset.weight > 0) if by_counts else subset.weight),
-                }
-                for subset in sorted(subsets, key=lambda subset: (subset.language, subset.category))
-            ],
-        }

@@ -7,13 +7,20 @@ from fractions import Fraction
 from pathlib import Path
 
 from piecework.common.exact import format_exact, format_percent
-from piecework.common.mistakes import Mistake, listed
+from piecework.common.mistakes import listed
 from piecework.common.path_pattern import Match, PathPattern
 from piecework.common.subset_name import SubsetName
 from piecework.common.terms import TIKTOKEN
 from piecework.corpus.inputs import InputFile, find_files
-from piecework.errors import InputError, StudyError
-from piecework.study.schema import DEFAULT_CATEGORY, DocumentUnit, Study, SubsetEntry, check_language, check_name
+from piecework.errors import InputError, Mistake, StudyError
+from piecework.study.schema import (
+    DEFAULT_CATEGORY,
+    DocumentUnit,
+    StudySettings,
+    SubsetEntry,
+    check_language,
+    check_name,
+)
 from piecework.study.toml_lines import KeyPath
 from piecework.study.weights import resolve_weights
 
@@ -64,14 +71,14 @@ class _Found:
     files: dict[str, InputFile] = field(default_factory=dict)
 
 
-def find_subsets(study: Study) -> list[Subset]:
+def find_subsets(study: StudySettings) -> list[Subset]:
     """The subsets of a study, sorted by language and category, or a StudyError with all that is wrong.
 
-    >>> import tempfile, pathlib
+    >>> import tempfile, pathlib, piecework as pw
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> for name in ("law_sv.txt", "law_is.txt", "books_sv.txt"):
     ...     _ = (folder / name).write_text("hej")
-    >>> study = Study(folder=folder, corpus={"path": "{category}_{language}.txt"}, weights={"language": {"is": 3}})
+    >>> study = pw.Study(folder=folder, corpus={"path": "{category}_{language}.txt"}, weights={"language": {"is": 3}})
     >>> [(str(subset.name), subset.weight) for subset in find_subsets(study)]
     [('law_is', Fraction(3, 1)), ('books_sv', Fraction(1, 1)), ('law_sv', Fraction(1, 1))]
     """
@@ -82,7 +89,7 @@ def find_subsets(study: Study) -> list[Subset]:
     return subsets
 
 
-def look_for_subsets(study: Study, mistakes: list[Mistake], *, check_samples: bool = True) -> list[Subset]:
+def look_for_subsets(study: StudySettings, mistakes: list[Mistake], *, check_samples: bool = True) -> list[Subset]:
     """The subsets of a study as far as they are right; what is wrong is added to the mistakes."""
     found: dict[SubsetName, _Found] = {}
     has_gaps = False
@@ -120,7 +127,7 @@ def look_for_subsets(study: Study, mistakes: list[Mistake], *, check_samples: bo
 
 
 def _add_files(
-    study: Study, found: dict[SubsetName, _Found], entry: SubsetEntry, pattern: PathPattern, place: KeyPath
+    study: StudySettings, found: dict[SubsetName, _Found], entry: SubsetEntry, pattern: PathPattern, place: KeyPath
 ) -> None:
     """Look up one pattern, and add its files to the subsets that they belong to."""
     try:
@@ -154,7 +161,7 @@ def _add_files(
         raise StudyError(mistakes)
 
 
-def _add_match(study: Study, subset: _Found, match: Match, place: KeyPath) -> list[Mistake]:
+def _add_match(study: StudySettings, subset: _Found, match: Match, place: KeyPath) -> list[Mistake]:
     try:
         for file in find_files([match.path]):
             subset.files.setdefault(
@@ -172,7 +179,7 @@ def _difference(settings: tuple[str, DocumentUnit, str | None], subset: _Found) 
     )
 
 
-def _nothing_matches(study: Study, pattern: PathPattern) -> str:
+def _nothing_matches(study: StudySettings, pattern: PathPattern) -> str:
     """Say that no file matches, and what is there instead."""
     message = f'path = "{pattern.text}" matches no file'
     folder = pattern.literal_folder(study.folder)
@@ -190,7 +197,7 @@ def _nothing_matches(study: Study, pattern: PathPattern) -> str:
     return f"{message}; the folder {folder} has {listed(names, NAMES_SHOWN)}"
 
 
-def _check_names(study: Study, found: Mapping[SubsetName, _Found], mistakes: list[Mistake]) -> None:
+def _check_names(study: StudySettings, found: Mapping[SubsetName, _Found], mistakes: list[Mistake]) -> None:
     """Names that a path gave are names of folders and keys of tables as well."""
     subsets: dict[str, SubsetName] = {}
     for name, subset in found.items():
@@ -213,7 +220,7 @@ def _check_names(study: Study, found: Mapping[SubsetName, _Found], mistakes: lis
             )
 
 
-def _check_files(study: Study, found: Mapping[SubsetName, _Found], mistakes: list[Mistake]) -> None:
+def _check_files(study: StudySettings, found: Mapping[SubsetName, _Found], mistakes: list[Mistake]) -> None:
     """One text belongs to one subset, or it would be counted twice; another field of the same file is another text."""
     owners: dict[tuple[str, str], SubsetName] = {}
     shared: dict[tuple[SubsetName, SubsetName], list[str]] = {}
@@ -232,7 +239,7 @@ def _check_files(study: Study, found: Mapping[SubsetName, _Found], mistakes: lis
         )
 
 
-def _check_tokenizers(study: Study, mistakes: list[Mistake]) -> None:
+def _check_tokenizers(study: StudySettings, mistakes: list[Mistake]) -> None:
     for name, path in study.analysis.tokenizers.items():
         # An encoding of tiktoken goes by its name.
         if not path.startswith(TIKTOKEN) and not (study.folder / path).exists():
@@ -240,7 +247,7 @@ def _check_tokenizers(study: Study, mistakes: list[Mistake]) -> None:
             mistakes.append(study.mistake(key, f'{name} = "{path}" in [analysis.tokenizers]: no such file or folder'))
 
 
-def _check_samples(study: Study, subsets: Sequence[Subset], mistakes: list[Mistake]) -> None:
+def _check_samples(study: StudySettings, subsets: Sequence[Subset], mistakes: list[Mistake]) -> None:
     """The evaluation sample of the heaviest subset has to leave half of the documents to training."""
     used = [subset for subset in subsets if subset.weight]
     if not used:
@@ -263,7 +270,7 @@ def _check_samples(study: Study, subsets: Sequence[Subset], mistakes: list[Mista
     mistakes.append(study.mistake(key if study.has_key(*key) else _heaviest_factor(study, heaviest), message))
 
 
-def _heaviest_factor(study: Study, subset: Subset) -> KeyPath:
+def _heaviest_factor(study: StudySettings, subset: Subset) -> KeyPath:
     """The key of the largest of the weights that multiply to that of the subset."""
     factors: dict[KeyPath, Fraction] = {("weights",): Fraction(0)}
     for kind, name in (("language", subset.language), ("category", subset.category), ("subset", str(subset.name))):

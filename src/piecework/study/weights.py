@@ -5,13 +5,13 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from piecework.common.mistakes import Mistake, did_you_mean, listed
+from piecework.common.mistakes import did_you_mean, listed
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.readers import open_batches
-from piecework.errors import InputError
+from piecework.errors import InputError, Mistake
 from piecework.study.csv_weights import read_csv
-from piecework.study.schema import Study
+from piecework.study.schema import StudySettings
 
 __all__ = ["estimate_text_bytes", "resolve_weights", "temperature_weights"]
 
@@ -25,7 +25,7 @@ _Files = tuple[Sequence[InputFile], str]  # and the text field
 
 
 def resolve_weights(
-    study: Study, subsets: Mapping[SubsetName, _Files], mistakes: list[Mistake]
+    study: StudySettings, subsets: Mapping[SubsetName, _Files], mistakes: list[Mistake]
 ) -> dict[SubsetName, Fraction]:
     """The weight of each subset of the corpus; weights for what the corpus does not have are mistakes."""
     if study.weights.csv is not None:
@@ -62,7 +62,9 @@ def _not_there(kind: str, name: str, known: Iterable[str], where: str = "[weight
     return f'{where}: the corpus has no {kind} "{name}"{hint or f"; its {plural} are {listed(known)}"}'
 
 
-def _weights_of_csv(study: Study, subsets: Sequence[SubsetName], mistakes: list[Mistake]) -> dict[SubsetName, Fraction]:
+def _weights_of_csv(
+    study: StudySettings, subsets: Sequence[SubsetName], mistakes: list[Mistake]
+) -> dict[SubsetName, Fraction]:
     """Every subset of the corpus needs a weight; a cell for one that the corpus lacks does no harm."""
     assert study.weights.csv is not None
     path = study.folder / study.weights.csv
