@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 SOURCES := $(wildcard core/*/*.cpp core/*/*.hpp) CMakeLists.txt pyproject.toml
 CORE_FILES := $(wildcard core/*/*.cpp core/*/*.hpp)
 
-.PHONY: demo test parity chromium java lint format bench core-test clean FORCE
+.PHONY: demo test parity soak pythons chromium java lint format bench core-test clean FORCE
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
@@ -70,6 +70,15 @@ java:
 # The comparisons with other libraries at their full size: all text, all sizes, all random recipes. Takes an hour.
 parity: $(VENV)/.tested
 	PIECEWORK_PARITY=all $(BIN)/python -m pytest -n 2 --dist loadfile -m slow
+
+# An hour of random studies in one process: same files however they run, flat memory, nothing left behind.
+MINUTES ?= 60
+soak: $(VENV)/.tested
+	$(BIN)/python tests/soak/soak.py --minutes $(MINUTES)
+
+# The same study on every Python from 3.11 on that this machine has: the same files.
+pythons: $(VENV)/.tested
+	$(BIN)/python tests/soak/other_pythons.py
 
 core-test: $(VENV)/.tools
 	$(BIN)/cmake -S . -B build/core-test -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DPIECEWORK_CORE_TESTS=ON > build-core-test.log 2>&1 || (cat build-core-test.log; exit 1)

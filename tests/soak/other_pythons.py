@@ -1,0 +1,68 @@
+"""The same study on every Python from 3.11 on that this machine has: the same files. `make pythons`.
+
+Each interpreter gets an environment of its own below build/pythons, with the package built and installed for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+
+from pipeline.studies import contents, write_study  # noqa: E402
+
+WORK = TESTS.parent / "build" / "pythons"
+OLDEST = (3, 11)
+
+
+def interpreters() -> dict[str, Path]:
+    """Python by version: those on the PATH as python3.N, and those of pyenv."""
+    found = {}
+    candidates = [Path(path) for minor in range(11, 20) if (path := shutil.which(f"python3.{minor}"))]
+    candidates += sorted((Path.home() / ".pyenv" / "versions").glob("3.*/bin/python"))
+    for path in [Path(sys.executable), *candidates]:
+        asked = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        version = re.match(r"Python (\d+)\.(\d+)", asked.stdout)
+        if version and tuple(map(int, version.groups())) >= OLDEST:
+            found.setdefault(".".join(version.groups()), path)
+    return found
+
+
+def run_with(version: str, python: Path, study: Path) -> dict[str, bytes]:
+    """Install the package for one interpreter, run the study with it, and read its files."""
+    environment = WORK / f"venv-{version}"
+    subprocess.run([python, "-m", "venv", "--clear", environment], check=True)
+    pip = [environment / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "-q", "install"]
+    subprocess.run([*pip, str(TESTS.parent)], check=True)
+    out = WORK / f"out-{version}"
+    shutil.rmtree(out, ignore_errors=True)
+    command = [environment / "bin" / "piecework", "run", study, "--out", out, "-q"]
+    # Without the caller's PYTHONPATH, which may hold a core that was built for another interpreter.
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run(command, check=True, cwd=WORK, env=without)
+    return contents(out)
+
+
+def main() -> int:
+    """Run the study on each interpreter; 1 where a file differs."""
+    study = write_study(WORK / "study")
+    results = {version: run_with(version, python, study) for version, python in sorted(interpreters().items())}
+    first, *others = results
+    for version in others:
+        paths = results[first].keys() | results[version].keys()
+        differing = sorted(path for path in paths if results[first].get(path) != results[version].get(path))
+        if differing:
+            print(f"Python {version} gives other files than {first}: {', '.join(differing)}")
+            return 1
+    print(f"the same {len(results[first])} files on Python {', '.join(results)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
