@@ -1,4 +1,4 @@
-"""Tokenizers of any kind side by side on the same text: figures over whitespace words, lengths, vocabularies."""
+"""Compares tokenizers of any kind on the same text: metrics over whitespace words, sequence lengths, vocabularies."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["LENGTH", "METRICS", "Comparison", "compare", "compare_on_counts"]
 
 METRICS = ("word_fertility", "split_words", "bytes_per_token", "characters_per_token", "unknown_rate")
-"""What makes sense for a tokenizer of any kind: nothing here depends on how it marks the start of a word."""
+"""The metrics of every kind of tokenizer: none depends on how a tokenizer marks the start of a word."""
 
 LENGTH = "sequence_length"
-"""Tokens as a share of those of the first tokenizer."""
+"""Tokens / tokens of the first tokenizer on the same text."""
 
 TOTALS = ("tokens", "split_words", "unknown", "words", "characters", "bytes")
 _BATCH_CHARACTERS = 1 << 18
@@ -46,26 +46,26 @@ Outside = OutsideTokenizer | Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Tables of a comparison; docs/compare.md lists their columns."""
+    """The tables of a comparison; docs/compare.md lists their columns."""
 
     tokenizers: Mapping[str, OutsideTokenizer]
     languages: list[str]
-    """The languages, and `overall` if they are several."""
+    """The languages, then `overall` if there are several."""
     metrics: Table
     overlap: Table
     words: Table
-    """Frequent words that are not cut alike by all."""
+    """Frequent words that the tokenizers split differently."""
 
     @property
     def metric_list(self) -> list[Metric]:
-        """The metrics that every tokenizer has; the sequence length is not among them, as it needs two."""
+        """The metrics of a single tokenizer; the sequence length is not among them, since it compares two."""
         return find_metrics(METRICS)
 
 
 def compare(
     tokenizers: Mapping[str, Outside], documents: Mapping[str, Sequence[str]], *, progress: Progress | None = None
 ) -> Comparison:
-    """Compare tokenizers on the documents of each language.
+    """Compares tokenizers on the documents of each language.
 
     >>> import piecework as pw
     >>> small, large = (pw.train(pw.count_words(["en ros är en ros"]), pw.Recipe(vocab_size=n)) for n in (12, 16))
@@ -77,53 +77,56 @@ def compare(
     for language, texts in documents.items():
         if isinstance(texts, str):
             raise InputError(f'the documents of "{language}" are one string; for a single document write [text]')
-    samples = {language: _of_documents(texts) for language, texts in sorted(documents.items()) if texts}
+    samples = {language: _document_sample(texts) for language, texts in sorted(documents.items()) if texts}
     return _compare(tokenizers, samples, progress=progress)
 
 
 def compare_on_counts(
     tokenizers: Mapping[str, Outside], counts: UnitSource, *, progress: Progress | None = None
 ) -> Comparison:
-    """The same on the evaluation counts of a study: words with the spaces before them, each encoded on its own.
+    """Compares tokenizers on the evaluation counts of a study: each word is encoded with the spaces before it.
 
-    For BPE models of SentencePiece that is exact, but for the prefix of a text. A tokenizer that looks across spaces,
-    as for a comma and a space before a quote, gets slightly other figures than on whole documents.
+    This is exact for SentencePiece BPE models. A tokenizer that looks across spaces gets slightly different token
+    counts than on whole documents.
     """
     tables = {language: counts.evaluation([language]) for language in counts.languages}
-    samples = {language: _of_units(table) for language, table in tables.items() if table.num_rows}
+    samples = {language: _unit_sample(table) for language, table in tables.items() if table.num_rows}
     return _compare(tokenizers, samples, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Distinct texts to encode, and where they occur: row i is text `texts[of[i]]` in a bucket, so many times."""
+    """Distinct texts, and how often each occurs in each bucket.
+
+    Row i says that `texts[text_index[i]]` occurs `counts[i]` times in bucket `buckets[i]`.
+    """
 
     texts: list[str]
     skip: Array
-    """Of each text, how many characters at its start only stand there so that it is not the start of a document."""
-    of: Array
+    """For each text, the characters at its start that are context and are not counted."""
+    text_index: Array
     buckets: Array
     counts: Array
 
 
-def _of_documents(documents: Sequence[str]) -> _Sample:
+def _document_sample(documents: Sequence[str]) -> _Sample:
     sampler = Sampler(seed=1, train=Fraction(0), evaluation=Fraction(0), weights={})
-    places = [sampler.bucket(text.encode("utf-8", "surrogatepass")) for text in documents]
+    buckets = [sampler.bucket(text.encode("utf-8", "surrogatepass")) for text in documents]
     one = np.ones(len(documents), np.int64)
-    return _Sample(list(documents), np.zeros_like(one), np.arange(len(documents)), np.array(places), one)
+    return _Sample(list(documents), np.zeros_like(one), np.arange(len(documents)), np.array(buckets), one)
 
 
-def _of_units(table: pa.Table) -> _Sample:
-    """A unit within a document starts with a space, and is encoded after a word of one letter."""
+def _unit_sample(table: pa.Table) -> _Sample:
+    """Every unit of the counts. A unit that does not open its document is encoded after a one-letter word."""
     units = [str(unit) for unit in table["unit"].to_pylist()]
     opens = table["opens"].to_pylist()
     in_context = [unit if is_start else f"a{unit}" for unit, is_start in zip(units, opens, strict=True)]
     numbers: dict[str, int] = {}
-    of = [numbers.setdefault(text, len(numbers)) for text in in_context]
+    text_index = [numbers.setdefault(text, len(numbers)) for text in in_context]
     skip = np.zeros(len(numbers), np.int64)
-    skip[of] = [not is_start for is_start in opens]
+    skip[text_index] = [not is_start for is_start in opens]
     buckets, counts = (table[name].to_numpy().astype(np.int64) for name in ("bucket", "count"))
-    return _Sample(list(numbers), skip, np.array(of, np.int64), buckets, counts)
+    return _Sample(list(numbers), skip, np.array(text_index, np.int64), buckets, counts)
 
 
 def _compare(
@@ -156,7 +159,7 @@ def _compare(
 
 def _words(sample: _Sample) -> Counter[str]:
     """How often each whitespace word occurs."""
-    times = np.bincount(sample.of, sample.counts, len(sample.texts)).astype(np.int64)
+    times = np.bincount(sample.text_index, sample.counts, len(sample.texts)).astype(np.int64)
     words: Counter[str] = Counter()
     for text, skip, count in zip(sample.texts, sample.skip.tolist(), times.tolist(), strict=True):
         for word in text[skip:].split():
@@ -165,19 +168,19 @@ def _words(sample: _Sample) -> Counter[str]:
 
 
 def _bucket_sums(tokenizer: OutsideTokenizer, sample: _Sample, step: Callable[[int], None]) -> Array:
-    """The totals of each bucket."""
+    """`TOTALS` of each bucket."""
     totals = np.zeros((len(sample.texts), len(TOTALS)))
     for start, batch in _batches(sample.texts):
         where = slice(start, start + len(batch))
         totals[where] = _totals(tokenizer, batch, sample.skip[where])
         step(len(batch))
     sums = np.zeros((BUCKETS, len(TOTALS)))
-    np.add.at(sums, sample.buckets, totals[sample.of] * sample.counts[:, np.newaxis])
+    np.add.at(sums, sample.buckets, totals[sample.text_index] * sample.counts[:, np.newaxis])
     return sums
 
 
 def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """The texts in batches, each with the number of its first."""
+    """The texts in batches, each with the index of its first text."""
     start = size = 0
     for number, text in enumerate(texts):
         size += len(text)
@@ -189,38 +192,38 @@ def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def _totals(tokenizer: OutsideTokenizer, texts: Sequence[str], skip: Array) -> Array:
-    """`TOTALS` of each text, from the character `skip` on; where that is not the first, it is a space.
+    """`TOTALS` of each text, counted from character `skip` on. Where `skip` is not 0, that character is a space.
 
-    All texts are laid end to end with a line break between them, so that one search finds the tokens of every word.
+    All texts are joined with a line break between them, so that one search finds the tokens of every word.
     """
     encoded = tokenizer.encode_batch(texts)
     lengths = np.array([len(text) for text in texts])
     offsets = np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))
-    of_token = np.repeat(np.arange(len(texts)), [len(each.ids) for each in encoded])
+    token_text = np.repeat(np.arange(len(texts)), [len(each.ids) for each in encoded])
     ids, starts, ends = (
-        np.fromiter(chain.from_iterable(getattr(each, name) for each in encoded), np.int64, len(of_token))
+        np.fromiter(chain.from_iterable(getattr(each, name) for each in encoded), np.int64, len(token_text))
         for name in ("ids", "starts", "ends")
     )
-    counts = (skip[of_token] == 0) | (ends > skip[of_token])
-    starts, ends = starts + offsets[of_token], ends + offsets[of_token]
+    counts = (skip[token_text] == 0) | (ends > skip[token_text])
+    starts, ends = starts + offsets[token_text], ends + offsets[token_text]
     spans = [match.span() for match in re.finditer(r"\S+", "\n".join(texts))]
     word_starts, word_ends = np.array(spans, np.int64).reshape(-1, 2).T
-    # A word has the tokens that end after its start and start before its end. Places only go back where a runtime
+    # The tokens of a word end after its start and start before its end. Offsets are in order, except where a runtime
     # decomposes characters and sorts their parts.
     first = np.searchsorted(np.maximum.accumulate(ends), word_starts, "right")
     last = np.searchsorted(np.maximum.accumulate(starts), word_ends, "left")
-    of_word = np.searchsorted(offsets, word_starts, "right") - 1
-    is_word = word_starts >= offsets[of_word] + skip[of_word]
+    word_text = np.searchsorted(offsets, word_starts, "right") - 1
+    is_word = word_starts >= offsets[word_text] + skip[word_text]
 
-    def per_text(of: Array) -> Array:
-        return np.bincount(of, minlength=len(texts))
+    def per_text(text_index: Array) -> Array:
+        return np.bincount(text_index, minlength=len(texts))
 
     unknown = np.isin(ids, list(tokenizer.unknown_ids))
     totals = (
-        per_text(of_token[counts]),
-        per_text(of_word[is_word & (last - first > 1)]),
-        per_text(of_token[counts & unknown]),
-        per_text(of_word[is_word]),
+        per_text(token_text[counts]),
+        per_text(word_text[is_word & (last - first > 1)]),
+        per_text(token_text[counts & unknown]),
+        per_text(word_text[is_word]),
         lengths - skip,
         np.array([len(text.encode("utf-8", "surrogatepass")) for text in texts]) - skip,
     )
@@ -237,11 +240,11 @@ def _metrics(
     for name, tokenizer in tokenizers.items():
         for language in languages:
             occupied = sums[first, language][:, TOTALS.index("characters")] > 0
-            found, of_first = sums[name, language][occupied], sums[first, language][occupied]
+            found, first_sums = sums[name, language][occupied], sums[first, language][occupied]
             by_name = dict(zip(TOTALS, found.T, strict=True))
-            about = (name, tokenizer.kind, tokenizer.vocab_size, language)
-            rows += [(*about, metric.name, *_figure(metric, by_name)) for metric in find_metrics(METRICS)]
-            rows.append((*about, LENGTH, *_length(found, of_first)))
+            identity = (name, tokenizer.kind, tokenizer.vocab_size, language)
+            rows += [(*identity, metric.name, *_estimate(metric, by_name)) for metric in find_metrics(METRICS)]
+            rows.append((*identity, LENGTH, *_length(found, first_sums)))
     names = [
         "tokenizer",
         "kind",
@@ -257,15 +260,14 @@ def _metrics(
     return Table.of(names, rows, title="Comparison", types=dict.fromkeys(names[5:], pa.float64()))
 
 
-def _figure(metric: Metric, sums: dict[str, Array]) -> tuple[float | None, ...]:
+def _estimate(metric: Metric, sums: dict[str, Array]) -> tuple[float | None, ...]:
     alone = {name: values[np.newaxis] for name, values in sums.items()}
-    figure = estimates_from_sums(metric, alone, np.ones_like(alone["tokens"], bool))[0]
-    value = figure.numerator / figure.denominator if figure.denominator else None
-    return value, *(figure.interval or (None, None)), figure.numerator, figure.denominator
+    estimate = estimates_from_sums(metric, alone, np.ones_like(alone["tokens"], bool))[0]
+    return estimate.value, *(estimate.interval or (None, None)), estimate.numerator, estimate.denominator
 
 
 def _length(found: Array, first: Array) -> tuple[float | None, ...]:
-    """Tokens beside those of the first tokenizer on the same text; resampled together."""
+    """Tokens / tokens of the first tokenizer. Both are resampled together, since they are of the same text."""
     tokens, others = found[:, TOTALS.index("tokens")], first[:, TOTALS.index("tokens")]
     numerator, denominator = float(tokens.sum()), float(others.sum())
     if not denominator:
@@ -278,7 +280,7 @@ def _length(found: Array, first: Array) -> tuple[float | None, ...]:
 
 
 def _overlap(tokenizers: Mapping[str, OutsideTokenizer]) -> Table:
-    """How many learnt tokens every two have in common, spelt as text."""
+    """For every two tokenizers, how many learned tokens they share, compared as text."""
     import pyarrow as pa
 
     learnt = {name: tokenizer.learnt() for name, tokenizer in tokenizers.items()}

@@ -1,4 +1,4 @@
-"""Every vocabulary size at once: which sizes a tokenizer has, and a metric along all of them."""
+"""Every vocabulary size at once: the sizes of a tokenizer, and the curve of a metric over all of them."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __all__ = ["Curve", "Sizes", "is_smaller_size"]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes of a tokenizer: with 0, 1, … all of its merges, and those that are asked for."""
+    """The vocabulary sizes of a tokenizer: with no merge, with one, … with all; and the requested ones."""
 
     merges: list[int]
     """The ids of the merges, in order."""
     smallest: int
     """The vocabulary size without any merge: special pieces, bytes, characters, whitespace runs."""
     wanted: list[int]
-    """The vocabulary sizes that are asked for."""
+    """The requested vocabulary sizes."""
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, wanted: Sequence[int] = (), *, name: str = "the tokenizer") -> Sizes:
-        """The sizes of a tokenizer, or an InputError if it cannot be resized, or not to what is wanted.
+        """The sizes of a tokenizer. An InputError says why it has no smaller sizes, or not a requested one.
 
         >>> import piecework as pw
         >>> tokenizer = pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=14))
@@ -58,8 +58,8 @@ class Sizes:
                 )
         if not merges.in_order:
             raise InputError(
-                f'"{name}" has no smaller sizes: its pieces are not in the order in which training leaves them,'
-                " so that the first ones do not make a smaller vocabulary"
+                f'"{name}" has no smaller sizes: its pieces are not in the order of training,'
+                " so the first ones do not make a smaller vocabulary"
             )
         return cls(merges.ids, smallest, sorted(set(wanted)))
 
@@ -70,7 +70,7 @@ class Sizes:
 
     @property
     def wanted_merges(self) -> list[int]:
-        """How many merges the sizes have that are asked for."""
+        """The number of merges at each requested size."""
         return [size - self.smallest for size in self.wanted]
 
 
@@ -80,7 +80,7 @@ class _Merges:
     in_order: bool
 
 
-# Asked for once for each other tokenizer that one is compared with, and slow: it goes through the whole model.
+# Kept: it goes through the whole model, and is needed once for each other tokenizer in a comparison.
 _MERGES: WeakKeyDictionary[Tokenizer, _Merges] = WeakKeyDictionary()
 
 
@@ -93,23 +93,23 @@ def _merges(tokenizer: Tokenizer) -> _Merges:
 
 
 def _in_order(columns: PieceColumns, scores: Array) -> bool:
-    """Whether pieces and scores are as training leaves them, so that the first merges make a smaller vocabulary.
+    """Whether pieces and scores are in the order of training, so that the first merges make a smaller vocabulary.
 
-    This also makes sure that whitespace runs come last. It is what resizing to the size that it has would not change.
+    Whitespace runs come last. Resizing such a vocabulary to its own size changes nothing.
     """
     merges, characters, runs = (np.flatnonzero(columns.are(group)) for group in ("regular", "character", "whitespace"))
-    learnt = np.concatenate([merges, characters])
+    learned = np.concatenate([merges, characters])
     given = list(zip(columns.texts.take(runs).to_pylist(), scores[runs].tolist(), strict=True))
-    fitting = [assembly.whitespace_runs(order, first_score=-len(learnt)) for order in get_args(RunOrder)]
+    fitting = [assembly.whitespace_runs(order, first_score=-len(learned)) for order in get_args(RunOrder)]
     return (
-        bool((np.diff(np.concatenate([learnt, runs])) > 0).all())
-        and np.array_equal(scores[learnt], -np.arange(len(learnt), dtype=float))
+        bool((np.diff(np.concatenate([learned, runs])) > 0).all())
+        and np.array_equal(scores[learned], -np.arange(len(learned), dtype=float))
         and given in ([], *fitting)
     )
 
 
 def is_smaller_size(small: Tokenizer, large: Tokenizer) -> bool:
-    """Whether the one is what resizing the other gives, so that a pass of the larger one tells its figures.
+    """Whether resizing `large` gives `small`. Then the pass of `large` gives the result of both.
 
     >>> import piecework as pw
     >>> large = pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=14))
@@ -125,14 +125,14 @@ def is_smaller_size(small: Tokenizer, large: Tokenizer) -> bool:
         return False
     if small._resized_from is not None and small._resized_from() is large:
         return True
-    # Nearly all others differ within the first pieces.
+    # Different tokenizers nearly always differ in the first pieces.
     few = merges.ids[0] + min(kept, 100)
     return small._texts[:few] == large._texts[:few] and large.resize(small.vocab_size).model_bytes == small.model_bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A metric at every vocabulary size of a tokenizer, exactly, with numerators and denominators."""
+    """A metric at every vocabulary size of a tokenizer: exact values, with numerators and denominators."""
 
     metric: Metric
     vocab_sizes: Array
@@ -141,7 +141,7 @@ class Curve:
 
     @property
     def values(self) -> Array:
-        """The metric at each of `vocab_sizes`; not a number where there is no text."""
+        """The metric at each of `vocab_sizes`; NaN without text."""
         return divide(self.numerators, self.denominators)
 
     def at(self, vocab_size: int) -> float:
@@ -152,21 +152,21 @@ class Curve:
         return float(self.values[vocab_size - first])
 
     def gains(self, pieces: int = 1000) -> Array:
-        """By how much the metric gets better with so many further pieces, from each of `vocab_sizes[:-pieces]` on.
+        """How much the metric improves with `pieces` more pieces, for each of `vocab_sizes[:-pieces]`.
 
-        Better is what the metric's direction says, so a gain below 0 is a loss; without a direction it is the increase.
+        The metric's direction says what an improvement is; without a direction, the gain is the increase.
         """
         if pieces < 1:
-            raise InputError(f"a gain is that of 1 and more pieces, not of {pieces}")
+            raise InputError(f"pieces must be 1 or more, not {pieces}")
         rise = self.values[pieces:] - self.values[:-pieces]
         return -rise if self.metric.direction == "lower" else rise
 
     def table(self, step: int = 1000) -> Table:
-        """The curve at each multiple of `step`, with its ends, and the gain of as many further pieces."""
+        """The curve at each multiple of `step` and at both ends, with the gain of `step` more pieces."""
         sizes, values = self.vocab_sizes, self.values
         gains = np.full(len(sizes), np.nan)
         gains[: max(len(sizes) - step, 0)] = self.gains(step)
-        shown = np.flatnonzero((sizes % step == 0) | (sizes == sizes[0]) | (sizes == sizes[-1]))
+        listed = np.flatnonzero((sizes % step == 0) | (sizes == sizes[0]) | (sizes == sizes[-1]))
         rows = (
             (
                 int(sizes[i]),
@@ -175,7 +175,7 @@ class Curve:
                 float(self.numerators[i]),
                 float(self.denominators[i]),
             )
-            for i in shown
+            for i in listed
         )
         names = ["vocab_size", "value", f"gain_of_{step}", "numerator", "denominator"]
         return Table.of(names, rows, title=f"{self.metric.title} by vocabulary size")

@@ -1,4 +1,4 @@
-"""Words that tokenizers do not cut alike, the most frequent first."""
+"""Words that tokenizers split differently, the most frequent first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from piecework.tokenizer.outside import OutsideTokenizer
 __all__ = ["cut_words"]
 
 MOST_TYPES = 5000
-SHOWN_WORDS = 25
-# Before the word, so that it stands in the middle of a sentence, where tokenizers with a prefix and those without one
-# see the same.
+LISTED_WORDS = 25
+# Stands before the word, so that tokenizers with a dummy prefix and those without one see the same context.
 _BEFORE = "a "
 
 
@@ -23,11 +22,12 @@ def cut_words(
     tokenizers: Mapping[str, OutsideTokenizer],
     words: Mapping[str, Counter[str]],
     *,
-    shown: int = SHOWN_WORDS,
+    limit: int = LISTED_WORDS,
 ) -> Table:
-    """A row for each word and tokenizer: how the word is cut, of words that are not cut alike by all.
+    """A row for each word and tokenizer: how the tokenizer splits the word. Words that all split alike have no row.
 
-    `words` tell how often each occurs in a language; the most frequent ones are looked at.
+    `words` gives the count of each word by language. The most frequent `MOST_TYPES` are compared; at most `limit` of
+    each language are listed.
 
     >>> import piecework as pw
     >>> from piecework.tokenizer.outside_sentencepiece import SentencePieceBpe
@@ -42,17 +42,17 @@ def cut_words(
         frequent = sorted(counts, key=lambda word: (-counts[word], word))[:MOST_TYPES]
         cuts = {name: _cuts(tokenizer, frequent) for name, tokenizer in tokenizers.items()}
         found = 0
-        for place, word in enumerate(frequent):
-            if len({parts[place] for parts in cuts.values()}) > 1:
+        for index, word in enumerate(frequent):
+            if len({parts[index] for parts in cuts.values()}) > 1:
                 rows += [
-                    (language, word, counts[word], name, CUT.join(parts[place]), len(parts[place]))
+                    (language, word, counts[word], name, CUT.join(parts[index]), len(parts[index]))
                     for name, parts in cuts.items()
                 ]
                 found += 1
-                if found == shown:
+                if found == limit:
                     break
     names = ["language", "word", "count", "tokenizer", "cut", "parts"]
-    return Table.of(names, rows, title="Words that are not cut alike")
+    return Table.of(names, rows, title="Words that are split differently")
 
 
 def _cuts(tokenizer: OutsideTokenizer, words: Sequence[str]) -> list[tuple[str, ...]]:
@@ -60,7 +60,7 @@ def _cuts(tokenizer: OutsideTokenizer, words: Sequence[str]) -> list[tuple[str, 
     found = []
     for word, encoded in zip(words, tokenizer.encode_batch([_BEFORE + word for word in words]), strict=True):
         start = len(_BEFORE)
-        inside = {place - start for place in encoded.ends if start < place < start + len(word)}
-        ends = [0, *sorted(inside), len(word)]
-        found.append(tuple(word[left:right] for left, right in pairwise(ends)))
+        inside = {end - start for end in encoded.ends if start < end < start + len(word)}
+        cuts = [0, *sorted(inside), len(word)]
+        found.append(tuple(word[left:right] for left, right in pairwise(cuts)))
     return found

@@ -1,4 +1,4 @@
-"""Passages cut into tokens, ready to be shown: each stretch of text with the tokens that stand for it."""
+"""Passages split into tokens, for display: each stretch of text with its tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Example", "Segment", "examples"]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of the text, `text[start:end]`, and its token; or its tokens, where one character is several bytes."""
+    """A stretch of the text, `text[start:end]`, with its token, or with the byte tokens of one character."""
 
     text: str
     start: int
@@ -25,7 +25,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A passage as one tokenizer sees it."""
+    """A passage in the tokens of one tokenizer."""
 
     tokenizer: str
     title: str
@@ -44,12 +44,12 @@ class Example:
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        """Where each token starts and ends in the text, in characters."""
+        """The start and end of each token in the text, in characters."""
         return [(token.start, token.end) for token in self.tokens]
 
     @property
     def segments(self) -> list[Segment]:
-        """The text in stretches that follow on one another; put together they are the text.
+        """Consecutive stretches of the text; joined, they are the text.
 
         >>> import piecework as pw
         >>> tokenizer = pw.train(pw.count_words(["hej hej"]), pw.Recipe(vocab_size=268, byte_fallback=True))
@@ -60,8 +60,8 @@ class Example:
         waiting: list[Token] = []
         for token in self.tokens:
             waiting.append(token)
-            # The bytes of a character but the last one are empty, and so is a dummy prefix that stands alone: that one
-            # stays alone.
+            # All byte tokens of a character but the last have an empty stretch: they join the last one. A dummy prefix
+            # is empty too, but is a segment of its own.
             if token.start == token.end and token.piece.startswith("<0x"):
                 continue
             segments.append(_segment(self.text, waiting))
@@ -71,7 +71,7 @@ class Example:
         return segments
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in lists and dictionaries, for JSON."""
+        """The example as lists and dictionaries, for JSON."""
         return {
             "tokenizer": self.tokenizer,
             "title": self.title,
@@ -87,7 +87,7 @@ class Example:
 
 
 def examples(tokenizers: Tokenizers, passages: Mapping[str, str] | Sequence[str]) -> list[Example]:
-    """Each passage as each tokenizer sees it; passages have titles, or else numbers.
+    """Splits each passage with each tokenizer. Passages without titles are numbered.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["hej hej"]), pw.Recipe(vocab_size=10, hard_vocab_limit=False))

@@ -1,9 +1,8 @@
-"""How sure a figure is: 95 % intervals from the 32 buckets of documents, without reading a document again.
+"""How certain an estimate is: 95 % intervals from the 32 buckets of documents, without reading a document again.
 
-Documents fall into buckets by a hash, so buckets are as independent as documents are. A figure that is a ratio of sums
-is resampled with replacement (bootstrap). A figure of what is distinct, such as the pieces that occur, would come out
-too low on a resample that leaves a third of the buckets out; for these one block of two buckets at a time is left out
-(jackknife).
+A hash places documents into buckets, so buckets are as independent as documents. A ratio of sums is resampled with
+replacement (bootstrap). A metric that counts distinct things, such as the pieces that occur, would be too low on a
+resample, which leaves out a third of the buckets. For these, one block of two buckets at a time is left out (jackknife).
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ Interval = tuple[float, float] | None
 
 @cache
 def bootstrap_weights(buckets: int) -> Array:
-    """How often each bucket is in each resample; always the same, so that results are."""
+    """How often each resample contains each bucket; the seed is fixed, so results are reproducible."""
     generator = np.random.default_rng(SEED)
     return generator.multinomial(buckets, np.full(buckets, 1 / buckets), size=RESAMPLES).astype(float)
 
 
 def student_quantile(probability: float, degrees: int) -> float:
-    """The quantile of Student's t, by its expansion around the normal one; right to 0.002 from 7 degrees on.
+    """The quantile of Student's t, expanded around the normal one; the error is below 0.002 from 7 degrees on.
 
     >>> round(student_quantile(0.975, 31), 3)
     2.04
@@ -55,22 +54,22 @@ def student_quantile(probability: float, degrees: int) -> float:
 def tail(buckets: int) -> float:
     """The share of resamples to leave out at each end.
 
-    Resamples of n buckets spread less than they should, by √((n−1)/n), and n is small enough for t to differ from the
-    normal distribution. Taking the quantiles further out makes up for both: of 32 buckets 1.9 % instead of 2.5 %.
+    Resamples of n buckets spread too little, by √((n−1)/n), and for small n Student's t is wider than the normal
+    distribution. Quantiles further out correct both: for 32 buckets 1.9 % instead of 2.5 %.
     """
     reach = student_quantile((1 + LEVEL) / 2, buckets - 1) * (buckets / (buckets - 1)) ** 0.5
     return NormalDist().cdf(-reach)
 
 
 def bootstrap(metric: Metric, sums: Mapping[str, Any]) -> list[Interval]:
-    """The intervals of a metric whose totals add up, from their sums: [groups][buckets that have text], or a number."""
+    """The intervals of a metric whose totals add up. `sums` are [groups][buckets with text], or a single number."""
     weights = bootstrap_weights(next(values.shape[1] for values in sums.values() if np.ndim(values))).T
     resampled = {name: values @ weights if np.ndim(values) else values for name, values in sums.items()}
     return [interval_of(values, buckets=len(weights)) for values in metric.value(resampled)]
 
 
 def interval_of(values: Array, *, buckets: int) -> Interval:
-    """The interval that the figures of resamples span; none if many of them are not defined."""
+    """The interval spanned by the values of resamples; None if more than 5 % of them are undefined."""
     defined = values[np.isfinite(values)]
     if len(defined) < LEVEL * len(values):
         return None
@@ -80,20 +79,20 @@ def interval_of(values: Array, *, buckets: int) -> Interval:
 
 
 def quantile(ordered: Array, share: float) -> float:
-    """The quantile of values in their order, between two of them on a line: `np.quantile`, without sorting again.
+    """The quantile of sorted values, with linear interpolation: `np.quantile` without sorting again.
 
     >>> quantile(np.array([1.0, 2.0, 4.0]), 0.75)
     3.0
     """
-    place = share * (len(ordered) - 1)
-    before = int(place)
+    position = share * (len(ordered) - 1)
+    before = int(position)
     low, high = ordered[before], ordered[min(before + 1, len(ordered) - 1)]
-    beyond = place - before
+    beyond = position - before
     return float(low + (high - low) * beyond if beyond < 0.5 else high - (high - low) * (1 - beyond))
 
 
 def jackknife(value: float, without: Array) -> Interval:
-    """The interval around a figure, from the figures with one block left out."""
+    """The interval around a value, from the values without one block each."""
     count = len(without)
     if not np.isfinite(without).all():
         return None

@@ -1,4 +1,4 @@
-"""What is measured: each metric has a name, a formula, a direction, and a function from totals to a ratio."""
+"""Metrics: each has a name, a formula, a direction, and a function from totals to a ratio."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ SUMS = {
     "split_words": "whitespace words of two or more tokens",
     "unknown": "tokens that are the unknown piece",
     "byte_tokens": "tokens that are a byte piece",
-    "words": "whitespace words: maximal runs of what is not whitespace",
+    "words": "whitespace words: maximal runs of non-whitespace",
     "characters": "characters of the text",
     "bytes": "bytes of the text in UTF-8",
 }
 """Totals that add up over documents, and so over buckets."""
 
 DISTINCT = {
-    "frequencies": "how often each piece that occurs is a token; one axis more than the others, the last",
-    "types": "distinct whitespace words, of those with one space before and after them",
-    "single_types": "of these, those that are one token",
+    "frequencies": "how often each piece that occurs is a token; has one more axis than the other totals, the last",
+    "types": "distinct whitespace words with one space before and after them",
+    "single_types": "the `types` that are one token",
 }
-"""Totals that count what is distinct, and so do not add up."""
+"""Totals that count distinct things, so they do not add up over documents."""
 
 AT_SIZES = frozenset({"tokens", "starts", "continued", "split_words", "words", "characters", "bytes", "vocab_size"})
-"""Totals that are known for every vocabulary size; a metric of these alone has curves."""
+"""Totals that are known for every vocabulary size; a metric of only these has a curve."""
 
-_TOTALS = {**SUMS, **DISTINCT, "vocab_size": "how many pieces the vocabulary has"}
+_TOTALS = {**SUMS, **DISTINCT, "vocab_size": "pieces of the vocabulary"}
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure of a tokenizer on the text of a language.
+    """A named formula over the totals of a tokenizer on the text of a language.
 
     >>> fertility = find_metrics(["fertility"])[0]
     >>> fertility.title, fertility.direction, fertility.units
@@ -73,34 +73,34 @@ class Metric:
     direction: Direction
     """Which way is better."""
     units: UnitKind
-    """The text that it is of: as it is (`eval`), or with ASCII punctuation removed (`eval_plain`)."""
+    """The text: unchanged (`eval`), or without ASCII punctuation (`eval_plain`)."""
     function: Callable[..., tuple[Any, Any]]
-    """Takes totals by name and gives numerator and denominator, for arrays of any shape."""
+    """Takes totals by name and returns numerator and denominator; works on arrays of any shape."""
     totals: frozenset[str]
     """The totals that the function takes."""
 
     def ratio(self, totals: Mapping[str, Any]) -> tuple[Array, Array]:
-        """Numerator and denominator, of one shape."""
+        """Numerator and denominator, of the same shape."""
         numerator, denominator = self.function(**{name: totals[name] for name in self.totals})
         pair = np.broadcast_arrays(np.asarray(numerator), np.asarray(denominator))
         return pair[0], pair[1]
 
     def value(self, totals: Mapping[str, Any]) -> Array:
-        """Numerator divided by denominator; not a number where there is no text."""
+        """Numerator divided by denominator; NaN without text."""
         return divide(*self.ratio(totals))
 
     @property
     def adds_up(self) -> bool:
-        """Whether its totals are sums over documents."""
+        """Whether all its totals are sums over documents."""
         return self.totals.isdisjoint(DISTINCT)
 
     @property
     def has_curve(self) -> bool:
-        """Whether it is known for every vocabulary size."""
+        """Whether its value is known for every vocabulary size."""
         return self.totals <= AT_SIZES
 
     def best(self, values: Iterable[float | None]) -> list[int]:
-        """Where the best of these values stand; several if they are equal, none if the metric has no direction.
+        """The indices of the best values: several if they are equal, none if the metric has no direction.
 
         >>> find_metrics(["fertility"])[0].best([1.5, None, 1.25, 1.25])
         [2, 3]
@@ -119,7 +119,7 @@ _registry: dict[str, Metric] = {}
 def metric(
     name: str, *, title: str, formula: str, direction: Direction = "none", units: UnitKind = "eval"
 ) -> Callable[[Callable[..., tuple[Any, Any]]], Metric]:
-    """Makes a metric of a function whose parameters are totals by name, and adds it to those that are evaluated.
+    """Registers a metric. The parameters of the decorated function name the totals that it takes.
 
     >>> @metric("tokens_per_kilobyte", title="Tokens per kB", formula="1000 · tokens / bytes", direction="lower")
     ... def tokens_per_kilobyte(tokens, bytes):
@@ -140,7 +140,7 @@ def metric(
             hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(_TOTALS)}"
             raise InputError(f'metric "{name}": no total is called "{parameter}"; {hint}')
         if name in _registry:
-            raise InputError(f'a metric called "{name}" is there already; choose another name')
+            raise InputError(f'a metric called "{name}" exists already; choose another name')
         made = Metric(name, title, formula, direction, units, function, parameters)
         _registry[name] = made
         return made
@@ -149,17 +149,17 @@ def metric(
 
 
 def forget(unwanted: Metric) -> None:
-    """Takes a metric away from those that are evaluated."""
+    """Removes a metric from the registry."""
     _registry.pop(unwanted.name, None)
 
 
 def all_metrics() -> list[Metric]:
-    """Every metric, in the order in which they were added."""
+    """All registered metrics, in order of registration."""
     return list(_registry.values())
 
 
 def find_metrics(names: Iterable[str | Metric] | None) -> list[Metric]:
-    """The metrics of these names, or all.
+    """The metrics with these names, or all.
 
     >>> find_metrics(["fertilty"])
     Traceback (most recent call last):
@@ -181,7 +181,7 @@ def find_metrics(names: Iterable[str | Metric] | None) -> list[Metric]:
 
 
 def divide(numerator: Array, denominator: Array) -> Array:
-    """The quotient, and not a number where the denominator is 0.
+    """The quotient; NaN where the denominator is 0.
 
     >>> divide(np.array([3, 1]), np.array([2, 0])).tolist()
     [1.5, nan]
@@ -199,7 +199,7 @@ def divide(numerator: Array, denominator: Array) -> Array:
     units="eval_plain",
 )
 def fertility(tokens: Array, starts: Array) -> tuple[Array, Array]:
-    """The paper's: tokens / tokens that start with ▁, punctuation removed."""
+    """The paper's: tokens / tokens that start with ▁, after removal of punctuation."""
     return tokens, starts
 
 
@@ -211,7 +211,7 @@ def fertility(tokens: Array, starts: Array) -> tuple[Array, Array]:
     units="eval_plain",
 )
 def continued_words(continued: Array, starts: Array) -> tuple[Array, Array]:
-    """The paper's: of the tokens that start with ▁, those that another token continues; punctuation removed."""
+    """The paper's: tokens that start with ▁ and are continued / tokens that start with ▁, without punctuation."""
     return continued, starts
 
 
@@ -222,7 +222,7 @@ def continued_words(continued: Array, starts: Array) -> tuple[Array, Array]:
     direction="lower",
 )
 def word_fertility(tokens: Array, words: Array) -> tuple[Array, Array]:
-    """Tokens / maximal runs of what is not whitespace."""
+    """Tokens / maximal runs of non-whitespace."""
     return tokens, words
 
 
@@ -287,7 +287,7 @@ RENYI_ORDER = 2.5
     direction="higher",
 )
 def renyi_efficiency(frequencies: Array, vocab_size: Array) -> tuple[Array, Array]:
-    """The Rényi entropy of order 2.5 of the tokens / its largest value, the logarithm of the vocabulary's size."""
+    """The Rényi entropy of order 2.5 of the tokens / its maximum, the logarithm of the vocabulary size."""
     tokens = frequencies.sum(axis=-1, keepdims=True)
     shares = frequencies / np.maximum(tokens, 1)
     # p^2.5 as p·p·√p: np.power takes ten times as long.

@@ -1,4 +1,4 @@
-"""One tokenizer per language from the same counts, and how the multilingual one stands beside them."""
+"""Monolingual tokenizers: one per language from the same counts, and a ranking of tokenizers by language."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ranking", "train_monolingual"]
 
 
 class TrainingSource(Protocol):
-    """Word counts by language: `Counts` of a study."""
+    """Word counts by language, such as the `Counts` of a study."""
 
     @property
     def languages(self) -> list[str]:
@@ -35,9 +35,9 @@ def train_monolingual(
     languages: Sequence[str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, Tokenizer]:
-    """A tokenizer for each language, trained on its words alone, all with one recipe.
+    """Trains one tokenizer per language on the words of that language, all with the same recipe.
 
-    `progress(language, done, wanted)` is called from time to time with the number of merges.
+    `progress(language, done, wanted)` is called regularly with the number of merges.
     """
     tokenizers = {}
     for language in counts.languages if languages is None else languages:
@@ -56,10 +56,10 @@ def train_monolingual(
 
 
 def ranking(evaluation: Evaluation, metric: str = "fertility") -> Table:
-    """For each language, the tokenizers from the best to the worst; `behind` is how far from the best, as a share."""
+    """Ranks the tokenizers for each language, the best first; `behind` is the relative difference to the best."""
     chosen = find_metrics([metric])[0]
     if chosen.direction == "none":
-        raise InputError(f'"{chosen.name}" has no direction, so that no tokenizer is better than another')
+        raise InputError(f'"{chosen.name}" has no direction, so it does not rank tokenizers')
     matrix = evaluation.matrix(chosen)
     rows = []
     for row in matrix.rows():

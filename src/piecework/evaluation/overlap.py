@@ -1,7 +1,7 @@
-"""How much of their vocabularies tokenizers share, at their full sizes and at every size of one of them.
+"""The overlap of vocabularies: at full size, and at every size of one of them.
 
-Compared are the pieces that training learns: merges and characters. Special pieces, symbols, bytes and whitespace runs
-are put in by the recipe, so sharing them says nothing.
+Only the pieces that training learns are compared: merges and characters. The recipe puts special pieces, user symbols,
+bytes and whitespace runs into every vocabulary, so sharing them means nothing.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = ["OverlapCurve", "Overlaps", "overlap_curve", "vocabulary_overlap"]
 
 
 def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None = None) -> Table:
-    """The overlap of every two vocabularies, once from each side.
+    """The overlap of every two vocabularies, in both directions.
 
-    `shared` is the number of pieces in both, `relative` their share of the first one's pieces, `jaccard` their share of
-    the pieces in either. `weighted`, with an evaluation, is the share of the first one's tokens whose piece is in the
-    second too: on the text of the language that the first tokenizer is called after, else on all text. Bytes and other
-    pieces that were not learnt are not among these tokens.
+    `shared` is the number of pieces in both, `relative` is `shared` / pieces of the first, `jaccard` is `shared` /
+    pieces in either. `weighted` needs an evaluation: the share of the first tokenizer's tokens whose piece is also in
+    the second. It is counted on the text of the language that the first tokenizer is named after, or on all text if
+    there is no such language. Only tokens of learned pieces are counted, so bytes are not.
 
     >>> import piecework as pw
     >>> train = lambda text: pw.train(pw.count_words([text]), pw.Recipe(vocab_size=15, hard_vocab_limit=False))
@@ -43,26 +43,26 @@ def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None 
 
 
 class Overlaps:
-    """Vocabularies whose pieces were numbered together once, for whatever is asked about any two of them."""
+    """The overlaps of a set of tokenizers. Their pieces are numbered once, so that each overlap is quick."""
 
     def __init__(self, tokenizers: Mapping[str, Tokenizer], *, evaluation: Evaluation | None = None) -> None:
         self._tokenizers = tokenizers
         self._evaluation = evaluation
-        self._learnt = dict(zip(tokenizers, _learnt(tokenizers.values()), strict=True))
+        self._learned = dict(zip(tokenizers, _learned(tokenizers.values()), strict=True))
 
     def table(self) -> Table:
-        """What `vocabulary_overlap` gives."""
+        """The table of `vocabulary_overlap`."""
         import pyarrow as pa
 
         uses: dict[str, Array] = {}
         if self._evaluation is not None:
-            uses = {name: _use(name, self._evaluation)[learnt.ids] for name, learnt in self._learnt.items()}
-        has = {name: learnt.has() for name, learnt in self._learnt.items()}
+            uses = {name: _use(name, self._evaluation)[learned.ids] for name, learned in self._learned.items()}
+        has = {name: learned.has() for name, learned in self._learned.items()}
         rows = []
-        for first, second in permutations(self._learnt, 2):
-            is_shared = has[second][self._learnt[first].numbers]
+        for first, second in permutations(self._learned, 2):
+            is_shared = has[second][self._learned[first].numbers]
             shared = int(np.count_nonzero(is_shared))
-            pieces = [len(self._learnt[name]) for name in (first, second)]
+            pieces = [len(self._learned[name]) for name in (first, second)]
             either = sum(pieces) - shared
             rows.append(
                 (
@@ -79,47 +79,47 @@ class Overlaps:
         return Table.of(names, rows, title="Vocabulary overlap", types={name: pa.float64() for name in names[5:]})
 
     def curve(self, name: str, other: str) -> OverlapCurve:
-        """What `overlap_curve` gives."""
+        """The curve of `overlap_curve` for two of the tokenizers."""
         use = None if self._evaluation is None else _use(other, self._evaluation)
-        learnt, others = self._learnt[name], self._learnt[other]
-        return _curve(self._tokenizers[name], self._tokenizers[other], learnt, others, use)
+        learned, others = self._learned[name], self._learned[other]
+        return _curve(self._tokenizers[name], self._tokenizers[other], learned, others, use)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OverlapCurve:
-    """The overlap of a tokenizer at each of its sizes with another."""
+    """The overlap of a tokenizer, at each of its sizes, with another tokenizer."""
 
     vocab_sizes: Array
     pieces: Array
-    """Learnt pieces at each size."""
+    """Learned pieces at each size."""
     other_pieces: int
-    """Learnt pieces of the other, at its full size."""
+    """Learned pieces of the other tokenizer, at its full size."""
     shared: Array
-    """Pieces also in the other at its full size."""
+    """Pieces that are also in the other, at its full size."""
     weighted: Array | None
-    """Share of the other's tokens, at its full size on its text, whose piece is there; none without an evaluation."""
+    """The share of the other's tokens on its text whose piece is in both; None without an evaluation."""
     shared_at_equal_size: Array | None
-    """Pieces also in the other at the same size; not a number where the other has no such size."""
+    """Pieces that are also in the other at the same size; NaN where the other has no such size."""
 
     @property
     def relative(self) -> Array:
-        """Shared pieces as a share of the tokenizer's."""
+        """Shared pieces / pieces of the tokenizer."""
         return divide(self.shared, self.pieces)
 
     @property
     def relative_to_other(self) -> Array:
-        """Shared pieces as a share of the other's."""
+        """Shared pieces / pieces of the other."""
         return divide(self.shared, np.full(len(self.shared), self.other_pieces))
 
     @property
     def jaccard(self) -> Array:
-        """Shared pieces as a share of the pieces in either."""
+        """Shared pieces / pieces in either."""
         return divide(self.shared, self.pieces + self.other_pieces - self.shared)
 
     def table(self, step: int = 1000) -> Table:
-        """The curve at each multiple of `step`, and at its ends."""
+        """The curve at each multiple of `step`, and at both ends."""
         sizes = self.vocab_sizes
-        shown = np.flatnonzero((sizes % step == 0) | (sizes == sizes[0]) | (sizes == sizes[-1]))
+        listed = np.flatnonzero((sizes % step == 0) | (sizes == sizes[0]) | (sizes == sizes[-1]))
         columns = {
             "vocab_size": sizes,
             "pieces": self.pieces,
@@ -130,33 +130,35 @@ class OverlapCurve:
         }
         if self.weighted is not None:
             columns["weighted"] = self.weighted
-        return Table.of(columns, zip(*(column[shown].tolist() for column in columns.values()), strict=True))
+        return Table.of(columns, zip(*(column[listed].tolist() for column in columns.values()), strict=True))
 
 
 def overlap_curve(
     tokenizer: Tokenizer, other: Tokenizer, *, evaluation: Evaluation | None = None, other_name: str | None = None
 ) -> OverlapCurve:
-    """The overlap of `tokenizer`, at every size that it has, with `other`; one pass over the merges gives all.
+    """The overlap of `tokenizer`, at each of its sizes, with `other`: one pass over the merges gives all sizes.
 
-    With an evaluation, `other_name` is what it calls the other tokenizer.
+    With an evaluation, `other_name` is the name of the other tokenizer in it.
     """
     use = None
     if evaluation is not None:
         if other_name is None:
             raise InputError("overlap_curve(..., evaluation=...) also needs other_name, the other's name in it")
         use = _use(other_name, evaluation)
-    learnt, others = _learnt([tokenizer, other])
-    return _curve(tokenizer, other, learnt, others, use)
+    learned, others = _learned([tokenizer, other])
+    return _curve(tokenizer, other, learned, others, use)
 
 
-def _curve(tokenizer: Tokenizer, other: Tokenizer, learnt: _Learnt, others: _Learnt, use: Array | None) -> OverlapCurve:
-    """`use` is how often each piece of the other is a token, if that is known."""
+def _curve(
+    tokenizer: Tokenizer, other: Tokenizer, learned: _Learned, others: _Learned, use: Array | None
+) -> OverlapCurve:
+    """`use` is how often each piece of the other is a token, or None."""
     sizes = Sizes.of(tokenizer)
-    # What is in the vocabulary at every size, then what each size adds: the piece of the other, or -1.
-    characters = len(learnt) - len(sizes.merges)
+    # In the order in which pieces enter the vocabulary: the id of the same piece in the other, or -1.
+    characters = len(learned) - len(sizes.merges)
     id_of = np.full(others.numbered, -1)
     id_of[others.numbers] = others.ids
-    ids = id_of[learnt.numbers]
+    ids = id_of[learned.numbers]
     is_shared = ids >= 0
     weighted = None
     if use is not None:
@@ -173,17 +175,17 @@ def _curve(tokenizer: Tokenizer, other: Tokenizer, learnt: _Learnt, others: _Lea
 
 
 def _totals(steps: Array, start: int) -> Array:
-    """Of the first `start` steps together, and with each further one."""
+    """The sum of the first `start` steps, and after each further step."""
     return np.cumsum(np.pad(steps, (1, 0)))[start:]
 
 
 def _at_equal_size(sizes: Sizes, ids: Array, other: Tokenizer, others_ids: Array) -> Array | None:
-    """`ids` are the pieces in the other, -1 where it has none; of both, the last are those that the merges make."""
+    """`ids` are the same pieces in the other, or -1. In both, merges come after characters."""
     try:
         others = Sizes.of(other)
     except InputError:
         return None
-    # A piece is in a vocabulary from the size on at which its merge comes in, and a character always.
+    # A piece is in the vocabulary from the size of its merge on; a character is in every size.
     points = len(sizes.vocab_sizes)
     since = sizes.smallest + np.maximum(np.arange(points - len(ids), points), 0)
     merges = len(others.merges)
@@ -197,38 +199,38 @@ def _at_equal_size(sizes: Sizes, ids: Array, other: Tokenizer, others_ids: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Learnt:
-    """The pieces that training learns: first the characters, then the merges in their order."""
+class _Learned:
+    """The pieces that training learns: characters first, then merges in order."""
 
     ids: Array
     numbers: Array
-    """Of each piece, the same in every vocabulary that it is compared with; so what two share are numbers in both."""
+    """The number of each piece. Equal pieces of different vocabularies have equal numbers."""
     numbered: int
-    """How many different pieces have a number."""
+    """The number of distinct pieces in all compared vocabularies."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def has(self) -> Array:
-        """Which of all numbers are of a piece that is there."""
+        """For each number, whether the vocabulary has that piece."""
         there = np.zeros(self.numbered, bool)
         there[self.numbers] = True
         return there
 
 
-def _learnt(tokenizers: Iterable[Tokenizer]) -> list[_Learnt]:
+def _learned(tokenizers: Iterable[Tokenizer]) -> list[_Learned]:
     import pyarrow as pa
 
     columns = list(map(piece_columns, tokenizers))
-    ids = [np.concatenate([np.flatnonzero(of.are(group)) for group in ("character", "regular")]) for of in columns]
-    texts: Any = pa.concat_arrays([of.texts.take(each) for of, each in zip(columns, ids, strict=True)])
+    ids = [np.concatenate([np.flatnonzero(each.are(group)) for group in ("character", "regular")]) for each in columns]
+    texts: Any = pa.concat_arrays([each.texts.take(chosen) for each, chosen in zip(columns, ids, strict=True)])
     encoded = texts.dictionary_encode()
     numbers = np.split(np.from_dlpack(encoded.indices).astype(int), np.cumsum(list(map(len, ids)))[:-1])
-    return [_Learnt(each, of, len(encoded.dictionary)) for each, of in zip(ids, numbers, strict=True)]
+    return [_Learned(*each, len(encoded.dictionary)) for each in zip(ids, numbers, strict=True)]
 
 
 def _use(name: str, evaluation: Evaluation) -> Array:
-    """How often each piece is a token, on the text of the language of that name, or else on all text."""
+    """How often each piece is a token, on the text of the language of that name, or on all text."""
     frequencies = evaluation.frequency_array(name)
     rows = [evaluation.groups.index(name)] if name in evaluation.groups else slice(None)
     return np.asarray(frequencies[rows].sum(axis=0))

@@ -1,4 +1,4 @@
-"""The same text in several languages: what each costs in tokens against one of them, and how unequal they are."""
+"""Parallel text: how many tokens each language needs for the same content, compared with a pivot language."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["PARALLEL_METRICS", "ParallelMetric", "evaluate_parallel"]
 
 @dataclass(frozen=True, slots=True)
 class ParallelMetric:
-    """A figure of a tokenizer on parallel text, from the tokens of all languages."""
+    """A named formula over the tokens of all languages for the same text."""
 
     name: str
     title: str
     formula: str
     direction: Direction
     per_language: bool
-    """Whether each language has one, or all together."""
+    """Whether each language has a value, or all languages together have one."""
     function: Callable[[Array, int], tuple[Array, Array]]
-    """Takes tokens, the languages along the first axis, and which is the pivot; gives numerator and denominator."""
+    """Takes tokens, with languages along the first axis, and the index of the pivot; returns numerator and denominator."""
 
 
 def premium(tokens: Array, pivot: int) -> tuple[Array, Array]:
@@ -39,7 +39,7 @@ def premium(tokens: Array, pivot: int) -> tuple[Array, Array]:
 
 
 def worst_premium(tokens: Array, pivot: int) -> tuple[Array, Array]:
-    """The most tokens of any language / tokens of the pivot."""
+    """Tokens of the most expensive language / tokens of the pivot."""
     return tokens.max(axis=0), tokens[pivot]
 
 
@@ -57,8 +57,8 @@ PARALLEL_METRICS = (
     ParallelMetric("premium", "Premium", "tokens / tokens of the pivot for the same text", "lower", True, premium),
     ParallelMetric(
         "worst_premium",
-        "Premium of the worst language",
-        "most tokens of any language / tokens of the pivot",
+        "Premium of the most expensive language",
+        "tokens of the most expensive language / tokens of the pivot",
         "lower",
         False,
         worst_premium,
@@ -77,10 +77,10 @@ PARALLEL_METRICS = (
 def evaluate_parallel(
     tokenizers: Tokenizers, texts: Mapping[str, Sequence[str]], *, pivot: str, threads: int = 1
 ) -> Table:
-    """Premium, worst language and Gini coefficient of each tokenizer on texts that say the same, line by line.
+    """Premium and Gini coefficient of each tokenizer on parallel text: line n says the same in every language.
 
-    The columns are those of `Evaluation.metrics`. `worst_premium` names the worst language; `gini` is of all of them,
-    so its language is None. Intervals are paired: a resample takes the same lines in every language.
+    The columns are those of `Evaluation.metrics`. `worst_premium` names the most expensive language. `gini` has no
+    language, so its language is None. Intervals are paired: a resample takes the same lines in every language.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["the cat", "the hat"]), pw.Recipe(vocab_size=15))
@@ -95,24 +95,24 @@ def evaluate_parallel(
         raise InputError(f'the pivot "{pivot}" is not among the languages: {", ".join(texts) or "none"}')
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{language} has {length:,}" for language, length in lengths.items())
-        raise InputError(f"texts are not parallel: {listed} lines; line n has to say the same in every language")
-    # Lines side by side are often of one document. So that buckets are independent, each is a stretch of lines.
-    places = [line * BUCKETS // lengths[pivot] for line in range(lengths[pivot])]
-    counts = count_units(texts, buckets=dict.fromkeys(texts, places))
+        raise InputError(f"texts are not parallel: {listed} lines; line n must say the same in every language")
+    # Neighbouring lines are often of one document. A bucket is a stretch of lines, so that buckets are independent.
+    buckets = [line * BUCKETS // lengths[pivot] for line in range(lengths[pivot])]
+    counts = count_units(texts, buckets=dict.fromkeys(texts, buckets))
     languages = list(texts)
     evaluation = evaluate(tokenizers, counts, languages=languages, metrics=["bytes_per_token"], threads=threads)
-    occupied = sorted(set(places))
+    occupied = sorted(set(buckets))
     rows: list[tuple[Any, ...]] = []
     for name, tokenizer in evaluation.tokenizers.items():
-        buckets = evaluation.bucket_totals(name)["tokens"][:, occupied]
-        for figure in _figures(buckets, languages, languages.index(pivot)):
-            rows.append((name, tokenizer.vocab_size, *figure))
+        tokens = evaluation.bucket_totals(name)["tokens"][:, occupied]
+        for row in _rows(tokens, languages, languages.index(pivot)):
+            rows.append((name, tokenizer.vocab_size, *row))
     names = ["tokenizer", "vocab_size", "language", "metric", "value", "low", "high", "numerator", "denominator"]
     types = {name: pa.float64() for name in names[4:]} | {"language": pa.string()}
     return Table.of(names, rows, title=f"Parallel text, against {pivot}", types=types)
 
 
-def _figures(buckets: Array, languages: list[str], pivot: int) -> list[tuple[Any, ...]]:
+def _rows(buckets: Array, languages: list[str], pivot: int) -> list[tuple[Any, ...]]:
     tokens = buckets.sum(axis=1)
     count = buckets.shape[1]
     enough = count >= intervals.FEWEST_BUCKETS

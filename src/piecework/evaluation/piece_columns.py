@@ -1,4 +1,4 @@
-"""A vocabulary as columns, for what goes through all of its pieces: texts, groups, lengths."""
+"""A vocabulary as columns: texts, groups and lengths of all pieces."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class PieceColumns:
 
     texts: pa.Array[Any]
     groups: Array
-    """Where in `GROUP_ORDER` the group stands."""
+    """The index of the group in `GROUP_ORDER`."""
     characters: Array
     """The length in characters, ▁ counted."""
     spaces: Array
-    """How many ▁ there are."""
+    """The number of ▁."""
 
     def are(self, *groups: Group) -> Array:
-        """Which pieces belong to one of these groups."""
+        """For each piece, whether it belongs to one of these groups."""
         return np.array([group in groups for group in GROUP_ORDER])[self.groups]
 
 
@@ -49,7 +49,7 @@ def piece_columns(tokenizer: Tokenizer) -> PieceColumns:
     return _COLUMNS[tokenizer]
 
 
-# Several tables are about the same pieces, and a piece at a time takes longer than all that is done with the columns.
+# Kept, since several tables need the columns, and making them takes longer than using them.
 _COLUMNS: WeakKeyDictionary[Tokenizer, PieceColumns] = WeakKeyDictionary()
 
 
@@ -64,14 +64,14 @@ def _columns(tokenizer: Tokenizer) -> PieceColumns:
     )
     types = np.frombuffer(tokenizer._vocabulary.types, np.uint8)
     groups = _GROUP_OF_TYPE[types]
-    # Of the normal pieces, those that are one character, and those that are nothing but spaces.
+    # Normal pieces of one character, and of ▁ only, are groups of their own.
     normal = types == NORMAL
     groups[normal & (characters == spaces)] = GROUP_ORDER.index("whitespace")
     groups[normal & (characters == 1)] = GROUP_ORDER.index("character")
     return PieceColumns(texts, groups, characters, spaces)
 
 
-# By the number of a type, the first of which is 1; a normal piece is taken for a longer one.
+# By type number, which starts at 1. A normal piece is "regular" here: its text decides later.
 _GROUP_OF_TYPE = np.array(
     [0, *(GROUP_ORDER.index(group_of("ab", TYPE_NAMES[n])) for n in sorted(TYPE_NAMES))], np.uint8
 )

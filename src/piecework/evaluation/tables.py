@@ -1,4 +1,4 @@
-"""Results as tables: rows with named columns, in whatever form the next step wants."""
+"""Result tables: rows with named columns, as CSV, Parquet, Arrow, pandas or HTML."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from piecework.errors import InputError, PieceworkError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Table", "format_figure"]
+__all__ = ["Table", "format_value"]
 
 SHOWN_ROWS = 200
 
-# Text that a field of CSV cannot have as it is: none at all, as nothing stands for None, or with one of these marks.
+# Text that needs quotes in CSV: the empty string, since an empty field is None, or text with one of these characters.
 _IN_QUOTES = r'^$|[,"\r\n]'
 
 _STYLE = (
@@ -29,7 +29,7 @@ _STYLE = (
 
 
 class Table:
-    """Rows with named columns; a figure that is not defined, such as one of no text, is None.
+    """Rows with named columns; an undefined value, such as a metric without text, is None.
 
     >>> table = Table.of(["language", "value"], [("da", 1.5), ("sv", 1.25)], title="Fertility")
     >>> table.where(language="sv").rows()
@@ -48,7 +48,7 @@ class Table:
     def of(
         cls, columns: Iterable[str], rows: Iterable[tuple[Any, ...]], *, title: str = "", types: Any = None
     ) -> Table:
-        """A table of these rows; `types` are Arrow types by column, where they do not follow from the values."""
+        """Makes a table; `types` are Arrow types by column, for columns whose type the values do not tell."""
         import pyarrow as pa
 
         names = list(columns)
@@ -66,16 +66,16 @@ class Table:
         return list(self._arrow.column_names)
 
     def column(self, name: str) -> list[Any]:
-        """The values of a column, from top to bottom."""
+        """The values of a column, top to bottom."""
         self._check_column(name)
         return list(self._arrow.column(name).to_pylist())
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows, each a dictionary."""
+        """The rows as dictionaries."""
         return list(self._arrow.to_pylist())
 
     def where(self, **equal: Any) -> Table:
-        """The rows in which these columns have these values."""
+        """The rows where these columns have these values."""
         from pyarrow import compute
 
         chosen = self._arrow
@@ -89,11 +89,11 @@ class Table:
             raise InputError(f'no column "{name}" in this table; it has {", ".join(self.columns)}')
 
     def to_arrow(self) -> pa.Table:
-        """As a pyarrow table."""
+        """The table as a pyarrow table."""
         return self._arrow
 
     def to_pandas(self) -> Any:
-        """As a data frame; pandas has to be installed."""
+        """The table as a data frame; needs pandas."""
         try:
             import pandas  # type: ignore[import-untyped]  # noqa: F401
         except ImportError as error:
@@ -103,8 +103,8 @@ class Table:
         return self._arrow.to_pandas()
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """As CSV with a header; also written to `path` where one is given. Figures are written in full."""
-        # Not pyarrow's writer, which puts quotes around every string, nor Python's, which puts none around "\r".
+        """The table as CSV with a header, also written to `path` if given. Numbers have all their digits."""
+        # Not pyarrow's writer, which quotes every string, and not Python's, which does not quote "\r".
         import pyarrow as pa
         from pyarrow import compute
 
@@ -121,14 +121,14 @@ class Table:
         return text
 
     def to_parquet(self, path: str | Path) -> None:
-        """Written to a Parquet file."""
+        """Writes a Parquet file."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        # No dictionary of numbers: they hardly repeat.
+        # Dictionaries for text only: numbers hardly repeat.
         names = [field.name for field in self._arrow.schema if pa.types.is_string(field.type)]
         with replace_atomically(path) as temporary:
-            # The stubs know of a bool only.
+            # The stubs of pyarrow allow a bool only.
             pq.write_table(self._arrow, temporary, compression="zstd", use_dictionary=names)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
@@ -144,7 +144,7 @@ class Table:
 
 
 def _csv_fields(column: Any) -> Any:
-    """The fields of an Arrow column, as a column: Arrow writes them where it writes as we do, the odd ones are ours."""
+    """The CSV fields of a column. Arrow formats most values as `_csv_field` does; `_csv_field` formats the others."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -156,7 +156,7 @@ def _csv_fields(column: Any) -> Any:
     if pa.types.is_string(column.type):
         is_odd = compute.match_substring_regex(column, _IN_QUOTES)
     elif pa.types.is_float64(column.type):
-        # Both write as few digits as read back as the same; outside of these, Arrow has other exponents than Python.
+        # In this range both write the fewest digits that read back as the same number; outside, exponents differ.
         size: Any = compute.abs(column)
         usual: Any = compute.and_(compute.greater_equal(size, pa.scalar(1e-4)), compute.less(size, pa.scalar(1e10)))
         is_odd = compute.invert(usual)
@@ -168,7 +168,7 @@ def _csv_fields(column: Any) -> Any:
 
 
 def _csv_field(value: Any) -> str:
-    """A field: numbers so that they read back as the same, text in quotes where it has to be, nothing for None.
+    """A CSV field: numbers read back exactly, text is quoted where necessary, None is empty.
 
     >>> [_csv_field(value) for value in (None, 12.0, 0.1, "sv", "a,b", "")]
     ['', '12', '0.1', 'sv', '"a,b"', '""']
@@ -189,10 +189,10 @@ def html_table(
     best: Mapping[int, Iterable[int]] | None = None,
     foot: str = "",
 ) -> str:
-    """A table for notebooks; `best` has, by row, the columns to set in bold."""
+    """A table for notebooks; `best` lists, by row, the columns to print in bold."""
 
     def cell(value: Any, marked: bool) -> str:
-        text = html.escape(format_figure(value))
+        text = html.escape(format_value(value))
         kind = ' class="n"' if isinstance(value, (int, float)) else ""
         return f"<td{kind}>{f'<b>{text}</b>' if marked else text}</td>"
 
@@ -205,10 +205,10 @@ def html_table(
     return f'{_STYLE}<table class="piecework">{caption}<tr>{head}</tr>{body}{foot}</table>'
 
 
-def format_figure(value: Any) -> str:
-    """A value as people read it: four significant digits, whole numbers in full, nothing for what is not defined.
+def format_value(value: Any) -> str:
+    """A value for people: four significant digits, whole numbers in full, a dash for None.
 
-    >>> [format_figure(value) for value in (1.23456, 0.000123456, 12345.0, 63_736, None, "sv")]
+    >>> [format_value(value) for value in (1.23456, 0.000123456, 12345.0, 63_736, None, "sv")]
     ['1.235', '0.0001235', '12,345', '63,736', '–', 'sv']
     """
     if value is None:

@@ -1,4 +1,4 @@
-"""What a vocabulary consists of, and what of it is ever used: groups, lengths, pieces out of reach, pieces unused."""
+"""Analysis of a vocabulary: groups, lengths, unreachable pieces, unused pieces, use by language."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["VocabularyAnalysis", "analyse_vocabulary", "groups_table", "lengths_table", "use_table"]
 
-_OF_TEXT: tuple[Group, ...] = ("regular", "character", "whitespace")
+_TEXT_GROUPS: tuple[Group, ...] = ("regular", "character", "whitespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +25,24 @@ class VocabularyAnalysis:
     """Tables about one vocabulary."""
 
     groups: Table
-    """The paper's table: group, pieces, the id ranges, some examples."""
+    """The paper's table: group, pieces, id ranges, examples."""
     lengths: Table
-    """How many pieces have each length in characters, with ▁ counted and without; by kind, as a byte piece such as
-    <0x0A> and a symbol such as <|python|> are not text of that length."""
+    """Pieces by length in characters, with ▁ counted and without. Bytes such as <0x0A> and user symbols such as
+    <|python|> are kinds of their own, since they are not text of that length."""
     unreachable: Table
-    """Pieces that no text brings forth, with the reason; those that are not meant to come from text are left out."""
+    """Unreachable pieces: no text encodes to them. Each has a reason. Control pieces are left out."""
     unused: Table | None
-    """Pieces that never occur in the evaluation text, though a text could have them; none without an evaluation."""
+    """Reachable pieces that never occur in the evaluation text; None without an evaluation."""
     use: Table | None
-    """By language, how much of the vocabulary it uses; none without an evaluation."""
+    """The use of the vocabulary by language; None without an evaluation."""
 
 
 def analyse_vocabulary(
     tokenizer: Tokenizer, evaluation: Evaluation | None = None, *, name: str | None = None
 ) -> VocabularyAnalysis:
-    """Analyses a vocabulary; with an evaluation, in which the tokenizer is called `name` or is the first, also its use.
+    """Analyses a vocabulary, and its use if there is an evaluation.
+
+    `name` is the tokenizer's name in the evaluation; without it, the first tokenizer is taken.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["ett ett tre"]), pw.Recipe(vocab_size=11))
@@ -58,14 +60,14 @@ def analyse_vocabulary(
 
 
 def groups_table(tokenizer: Tokenizer) -> Table:
-    """The paper's table: group, pieces, the id ranges, some examples."""
+    """The paper's table: group, pieces, id ranges, examples."""
     groups = piece_columns(tokenizer).groups
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     ends = np.append(starts[1:], len(groups))
     stretches = list(zip(groups[starts].tolist(), map(range, starts.tolist(), ends.tolist()), strict=True))
     rows = []
     for number, group in enumerate(GROUP_ORDER):
-        ranges = [ids for of, ids in stretches if of == number]
+        ranges = [ids for group_number, ids in stretches if group_number == number]
         if ranges:
             count = sum(map(len, ranges))
             rows.append(
@@ -82,10 +84,10 @@ def groups_table(tokenizer: Tokenizer) -> Table:
 
 
 def lengths_table(tokenizer: Tokenizer) -> Table:
-    """How many pieces have each length in characters, by kind."""
+    """The number of pieces of each length in characters, by kind."""
     columns = piece_columns(tokenizer)
-    kinds = {"text": columns.are(*_OF_TEXT)} | {
-        group: columns.are(group) for group in sorted(GROUP_ORDER) if group not in _OF_TEXT
+    kinds = {"text": columns.are(*_TEXT_GROUPS)} | {
+        group: columns.are(group) for group in sorted(GROUP_ORDER) if group not in _TEXT_GROUPS
     }
     rows: list[tuple[str, int, int, int]] = []
     for kind, chosen in kinds.items():
@@ -96,7 +98,7 @@ def lengths_table(tokenizer: Tokenizer) -> Table:
         lengths = np.flatnonzero(counted + bare)
         rows += zip(repeat(kind), lengths.tolist(), counted[lengths].tolist(), bare[lengths].tolist())
     names = ["kind", "characters", "pieces_with_space_counted", "pieces_without_space_counted"]
-    return Table.of(names, rows, title="Lengths of pieces (▁ counted, and not)")
+    return Table.of(names, rows, title="Lengths of pieces (with ▁ counted, and without)")
 
 
 def _unreachable(tokenizer: Tokenizer, reachable: Array) -> Table:
@@ -107,7 +109,7 @@ def _unreachable(tokenizer: Tokenizer, reachable: Array) -> Table:
         for piece in pieces
         if piece.type in ("normal", "user_defined", "byte")
     ]
-    return Table.of(["id", "piece", "group", "reason"], rows, title="Pieces that no text brings forth")
+    return Table.of(["id", "piece", "group", "reason"], rows, title="Unreachable pieces")
 
 
 def _reason(piece: Piece, ids: dict[str, int]) -> str:
@@ -117,12 +119,12 @@ def _reason(piece: Piece, ids: dict[str, int]) -> str:
             return "UTF-8 has no such byte"
         return "every character with this byte is a piece"
     if piece.type == "user_defined":
-        return "another symbol takes its place"
+        return "another user symbol always matches first"
     if len(piece.text) > 1 and not any(
         piece.text[:i] in ids and piece.text[i:] in ids for i in range(1, len(piece.text))
     ):
-        return "no two pieces make it up"
-    return "its characters merge in another way"
+        return "no two pieces merge into it"
+    return "its characters merge differently"
 
 
 def _unused(tokenizer: Tokenizer, reachable: Array, frequencies: Array) -> Table:
@@ -132,10 +134,10 @@ def _unused(tokenizer: Tokenizer, reachable: Array, frequencies: Array) -> Table
 
 
 def use_table(evaluation: Evaluation, frequencies: Array) -> Table:
-    """Pieces used by each language, and by it alone.
+    """The pieces that each language uses, and those that only it uses.
 
-    `share_of_use`: each piece that occurs counts as 1, divided among the languages by how often it occurs in each per
-    token of that language, so that a language with more text does not look larger. The shares add up to 1.
+    `share_of_use`: each piece that occurs counts as 1, split among the languages in proportion to its frequency per
+    token of each language, so that a language with more text does not look larger. The shares add up to 1.
     """
     occurs = frequencies > 0
     languages_of_piece = occurs.sum(axis=0)

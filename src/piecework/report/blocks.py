@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from piecework.evaluation.tables import format_figure
+from piecework.evaluation.tables import format_value
 from piecework.report.charts import Chart
 from piecework.report.scales import format_number, format_share
 
@@ -108,7 +108,7 @@ def _cell(value: Any, kind: Kind) -> Cell:
         case "number":
             return Cell(format_number(value, decimals=3), raw)
         case "plain":
-            return Cell(format_figure(value), raw)
+            return Cell(format_value(value), raw)
     return Cell(raw, raw)
 
 

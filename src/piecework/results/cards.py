@@ -13,7 +13,7 @@ from piecework.common.files import replace_atomically
 from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.corpus.languages import CODE, language_name
 from piecework.evaluation.metrics import find_metrics
-from piecework.evaluation.tables import Table, format_figure
+from piecework.evaluation.tables import Table, format_value
 from piecework.results.folder import CARD_FILE, TOKENIZERS_FOLDER, StudyFolder
 from piecework.study.study import Study
 
@@ -136,9 +136,9 @@ def _figures(figures: Sequence[Row]) -> Iterator[str]:
 
 def _figure(row: Row) -> str:
     if row["value"] is None or row["low"] is None:
-        return format_figure(row["value"])
+        return format_value(row["value"])
     reach = max(row["value"] - row["low"], row["high"] - row["value"])
-    return f"{format_figure(row['value'])} ± {reach:.2g}"
+    return f"{format_value(row['value'])} ± {reach:.2g}"
 
 
 def _use() -> Iterator[str]:
