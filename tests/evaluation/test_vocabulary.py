@@ -17,7 +17,7 @@ def test_a_piece_out_of_reach() -> None:
     assert tokenizer.encode_pieces("zabcd") == ["▁", "z", "ab", "c", "d"]
     table = pw.analyse_vocabulary(tokenizer).unreachable
     found = {row["piece"]: row["reason"] for row in table.rows() if row["group"] != "byte"}
-    assert found == {"abcd": "its characters merge in another way", "xyz": "no two pieces make it up"}
+    assert found == {"abcd": "its characters merge differently", "xyz": "no two pieces merge into it"}
 
 
 def test_pieces_from_inside_words_are_within_reach() -> None:

@@ -1,1 +1,1 @@
-"""Tokenizers and counts to figures: metrics with intervals, curves over sizes, overlap, vocabulary, examples."""
+"""From tokenizers and counts to metrics: estimates with intervals, curves over sizes, overlap, vocabulary, examples."""

@@ -2,7 +2,8 @@
 
 A hash places documents into buckets, so buckets are as independent as documents. A ratio of sums is resampled with
 replacement (bootstrap). A metric that counts distinct things, such as the pieces that occur, would be too low on a
-resample, which leaves out a third of the buckets. For these, one block of two buckets at a time is left out (jackknife).
+resample, which leaves out a third of the buckets. For these, one block of two buckets is left out at a time
+(jackknife).
 """
 
 from __future__ import annotations

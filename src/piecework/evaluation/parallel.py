@@ -30,7 +30,7 @@ class ParallelMetric:
     per_language: bool
     """Whether each language has a value, or all languages together have one."""
     function: Callable[[Array, int], tuple[Array, Array]]
-    """Takes tokens, with languages along the first axis, and the index of the pivot; returns numerator and denominator."""
+    """Takes tokens, [languages][...], and the index of the pivot; returns numerator and denominator."""
 
 
 def premium(tokens: Array, pivot: int) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""The text to evaluate on, as counted units: from a study's counts, or from documents that are at hand."""
+"""The evaluation text as counted units: from the counts of a study, or from documents in memory."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = ["BLOCKS", "EvaluationUnits", "GroupBy", "UnitCounts", "UnitSource", "
 GroupBy = Literal["language", "subset"]
 
 BLOCKS = 16
-"""What is distinct is counted by blocks of two buckets, which takes half the memory that buckets would."""
+"""Distinct things are counted in blocks of two buckets, which need half the memory of buckets."""
 
 _BATCH_DOCUMENTS = 1024
 
 
 class UnitSource(Protocol):
-    """Counted units: `Counts` of a study, or `UnitCounts`."""
+    """Counted units: the `Counts` of a study, or `UnitCounts`."""
 
     @property
     def languages(self) -> list[str]:
@@ -53,7 +53,7 @@ class UnitSource(Protocol):
 
 
 class UnitCounts:
-    """The units of documents, counted by language; `count_units` makes them."""
+    """The units of documents, counted by language. `count_units` makes them."""
 
     def __init__(self, tables: Mapping[UnitKind, Mapping[str, pa.Table]]) -> None:
         """Tables of bucket, opens, unit and count, by language."""
@@ -88,9 +88,9 @@ class UnitCounts:
 def count_units(
     documents: Mapping[str, Iterable[str]], *, seed: int = 1, buckets: Mapping[str, Sequence[int]] | None = None
 ) -> UnitCounts:
-    """Counts the documents of each language, to evaluate tokenizers on.
+    """Counts the units of documents by language, to evaluate tokenizers on them.
 
-    A document's bucket is that of a study with this seed, unless `buckets` tells one for each document.
+    A document has the bucket that a study with this seed gives it, unless `buckets` lists one for each document.
 
     >>> counts = count_units({"sv": ["Hej, världen!"], "da": ["Hej, verden!"]})
     >>> counts.languages
@@ -121,18 +121,18 @@ def count_units(
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Units as the core takes them: of each table by group, and of some tables by group and block of buckets."""
+    """Units in the order of the core: by table and group, and for some tables also by block of buckets."""
 
     units: _core.UnitSet
     blocks: Mapping[UnitKind, int]
-    """Of each table, into how many blocks its groups are divided."""
+    """For each table, the number of blocks in each of its groups."""
     groups: int
     overall: bool
-    """Whether the sum over all groups follows as one more."""
+    """Whether results get one more group: the sum of all groups."""
 
     @property
     def frequency_groups(self) -> int:
-        """How many of the core's groups have token frequencies: those of the text as it is, which come first."""
+        """The number of leading groups with token frequencies: those of the unchanged text."""
         return self.groups * self.blocks.get("eval", 0)
 
     def curves(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
@@ -172,14 +172,14 @@ class Arrangement:
         return found
 
     def with_all(self, numbers: Array) -> Array:
-        """Numbers by group, with the sum over all groups as one more if that is wanted."""
+        """Numbers by group, with the sum of all groups added as one more if `overall`."""
         return np.concatenate([numbers, numbers.sum(axis=0, keepdims=True)]) if self.overall else numbers
 
 
 class EvaluationUnits:
-    """The units of the tables that are wanted, by group: a language or a subset.
+    """The units of the requested tables, by group: a language or a subset.
 
-    Tables share one set, so that a unit is encoded once though it is in both.
+    All tables share one set of units, so that a unit in both tables is encoded once.
 
     >>> units = EvaluationUnits(count_units({"sv": ["ett två", "två"], "da": ["en"]}), ["eval"], ["da", "sv"])
     >>> units.text["eval"][:, :, 0].sum(axis=1).tolist()
@@ -196,7 +196,7 @@ class EvaluationUnits:
         in_blocks: Collection[UnitKind] = (),
         overall: bool = False,
     ) -> None:
-        """`in_blocks` are the tables of which what is distinct is asked for; `overall` adds a group that is all."""
+        """`in_blocks` are the tables whose metrics count distinct things; `overall` adds a group of all languages."""
         self.overall = overall
         self._counts = counts
         self.languages = list(languages)
@@ -208,9 +208,9 @@ class EvaluationUnits:
         self._lock = Lock()
 
     def arranged(self, *, in_blocks: bool = False, cut_lines: bool = True) -> Arrangement:
-        """All units by group, and `in_blocks` also by block where what is distinct is asked for.
+        """All units by group; with `in_blocks`, also by block in the tables that need it.
 
-        `cut_lines` is for encoders that let newlines stand alone: it makes fewer units, so that it takes less time.
+        `cut_lines` is for encoders that never merge across a newline: fewer units are distinct, so there is less to do.
         """
         with self._lock:
             if (in_blocks, cut_lines) not in self._arrangements:
@@ -219,11 +219,11 @@ class EvaluationUnits:
             return self._arrangements[in_blocks, cut_lines]
 
     def prepare(self) -> None:
-        """Have ready what most tokenizers need: reading and sorting take a while, on one thread."""
+        """Reads and sorts the units that most tokenizers need; this takes a while, on one thread."""
         _ = self.text
 
-    def let_go(self) -> None:
-        """Give back the memory of the units, when all tokenizers have gone through them."""
+    def release(self) -> None:
+        """Frees the memory of the units, once all tokenizers have encoded them."""
         self._arrangements.clear()
         _core.return_freed_memory()
 
@@ -244,11 +244,11 @@ class EvaluationUnits:
                 cell = start + group * blocks[kind] + bucket * blocks[kind] // BUCKETS
                 units.add_columns(cell, rows["bucket"], rows["opens"], rows["unit"], rows["count"])
             start += len(self.groups) * blocks[kind]
-        pa.default_memory_pool().release_unused()  # what reading took
+        pa.default_memory_pool().release_unused()  # memory of the reader
         return Arrangement(units, blocks, len(self.groups), self.overall)
 
     def _batches(self, kind: UnitKind) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The rows of a table with the names of their groups. They are read anew each time, and not kept."""
+        """The rows of a table with the names of their groups. They are read again on each call."""
         for subset, batch in self._counts.evaluation_batches(self.languages, plain=kind == "eval_plain"):
             yield subset.language if self.by == "language" or not subset.category else str(subset), batch
 
@@ -265,15 +265,15 @@ class EvaluationUnits:
 
 
 def _checked(batch: pa.RecordBatch, counts: object) -> pa.RecordBatch:
-    """The columns that the core takes, as it takes them."""
+    """The columns that the core needs, with its types."""
     import pyarrow as pa
 
     types = {"bucket": pa.uint8(), "opens": pa.uint8(), "unit": pa.large_string(), "count": pa.uint64()}
     if missing := [name for name in types if name not in batch.schema.names]:
         raise InputError(
-            f"{counts!r} has no column {', '.join(missing)} in its evaluation table, so it was not made by this"
-            " version; count again with piecework count"
+            f"{counts!r} has no column {', '.join(missing)} in its evaluation table, so another version made it;"
+            " count again with piecework count"
         )
     if len(batch) and np.from_dlpack(batch["bucket"]).max() >= BUCKETS:
-        raise InputError(f"{counts!r} has other buckets than 0 to {BUCKETS - 1}; count again with piecework count")
+        raise InputError(f"{counts!r} has buckets outside 0 to {BUCKETS - 1}; count again with piecework count")
     return pa.RecordBatch.from_arrays([batch[name].cast(type_) for name, type_ in types.items()], list(types))

@@ -1,1 +1,1 @@
-"""A study from its documents to its results: stages in order, each done only where its inputs have changed."""
+"""A study from documents to results: stages in order, each run only if its inputs have changed."""

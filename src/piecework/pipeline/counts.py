@@ -1,4 +1,4 @@
-"""The counts of a study: those that are there, counted anew where settings or files have changed."""
+"""The counts of a study: reused, or counted again if settings or files have changed."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["StudyCounts", "counts_of"]
 
 @dataclass(frozen=True, slots=True)
 class StudyCounts:
-    """Counts that are there, and what later stages have to know of them."""
+    """The counts of a study, and what later stages need to know about them."""
 
     counts: Counts
     plan: Plan | None
-    """None where the corpus is gone, and the counts alone are left."""
+    """None if the corpus is gone and only the counts are left."""
     key: str
-    """Of the documents that were counted, and how; weights that act on counts are not in it."""
+    """A hash of the counted documents and settings; weights that act on counts are not part of it."""
 
 
 def counts_of(
@@ -45,7 +45,7 @@ def counts_of(
     warn: Callable[[str], None],
     cluster: Cluster | None = None,
 ) -> StudyCounts:
-    """The study's counts in its folder; `force` counts again in any case."""
+    """The study's counts in its folder; `force` counts again."""
     folder = state.folder / "counts"
     try:
         plan: Plan | None = Plan.of(study)
@@ -53,7 +53,7 @@ def counts_of(
         kept = None if force else _without_corpus(study, state)
         if kept is None:
             raise
-        warn(f"the corpus is not where the study says; going on with the counts in {folder}")
+        warn(f"the corpus is missing; using the counts in {folder}")
         return StudyCounts(kept, None, _key(kept))
     assert plan is not None
     again = force
@@ -68,7 +68,7 @@ def counts_of(
     counts = count(
         study,
         out=state.folder,
-        threads=None if cluster else threads,  # of this machine
+        threads=None if cluster else threads,  # threads of this machine only
         memory=memory,
         force=again,
         progress=progress,
@@ -84,7 +84,7 @@ def _key(counts: Counts) -> str:
 
 
 def _without_corpus(study: Study, state: State) -> Counts | None:
-    """Counts of the same settings, of a corpus that was named alike; None where they cannot be shown to be the same."""
+    """The counts of a missing corpus; None if settings differ, or it cannot be known."""
     description = read_description(state.folder / "counts")
     settings: dict[str, Any] = state.run.get("settings", {})
     now = study.model_dump(mode="json")
@@ -93,7 +93,7 @@ def _without_corpus(study: Study, state: State) -> Counts | None:
     counts = Counts(state.folder / "counts", description)
     weights = counts.weights
     if settings["weights"] != now["weights"]:
-        # A temperature is measured on the files, and a CSV is a file: both may have changed, but tables can be read.
+        # Temperature and CSV weights depend on files that may have changed. Weights in the study file can be compared.
         if study.weights.csv is not None or study.weights.temperature is not None:
             return None
         mistakes: list[Mistake] = []

@@ -1,4 +1,4 @@
-"""The tokenizers from outside that a study is compared with: looked at before anything else is done, compared last."""
+"""Outside tokenizers of a study: loaded before any other stage, compared after evaluation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["compare_outside", "load_all", "stamps"]
 
-# Goes up whenever the same tokenizers and counts would give other tables.
+# Raise this when the same tokenizers and counts give different tables.
 FORMAT = 1
 
 
 def load_all(study: Study) -> dict[str, OutsideTokenizer]:
-    """The outside tokenizers by name; a StudyError with all that cannot be loaded."""
+    """Loads the outside tokenizers by name; a StudyError lists all that cannot be loaded."""
     loaded, mistakes = {}, []
     for name, source in _sources(study).items():
         try:
@@ -39,7 +39,7 @@ def load_all(study: Study) -> dict[str, OutsideTokenizer]:
 
 
 def stamps(study: Study) -> list[Any]:
-    """What tells the outside tokenizers from others, for a key."""
+    """Hashes of the outside tokenizers' files, for the key of the stage."""
     found: list[Any] = [FORMAT]
     for name, source in _sources(study).items():
         files = [] if source.startswith(TIKTOKEN) else find_files(source)
@@ -55,7 +55,7 @@ def compare_outside(
     *,
     progress: Callable[[int, int], None],
 ) -> dict[str, Table]:
-    """The tables of the comparison with the multilingual tokenizer, which comes first."""
+    """The tables of the comparison. The multilingual tokenizer comes first."""
     comparison = compare_on_counts({MULTILINGUAL: multilingual, **tokenizers}, counts, progress=progress)
     return {
         "outside": comparison.metrics,

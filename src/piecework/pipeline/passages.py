@@ -1,4 +1,4 @@
-"""Passages to show: a stretch of one evaluation document of each language, and of each kind of code."""
+"""Passages for the report: a part of one evaluation document for each language, and for each category of code."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ CHARACTERS = 320
 CODE_LINES = 14
 CODE_CHARACTERS = 560
 KINDS_OF_CODE = 4
-# Looked at until a document that evaluates is long enough: with the paper's 0.2 % one in 500 does.
+# At most this much is searched for a long enough evaluation document. With the paper's 0.2 %, one in 500 is one.
 MOST_DOCUMENTS = 5000
 MOST_BYTES = 4 << 20
 BATCH_BYTES = 1 << 18
 
 
 def find_passages(plan: Plan) -> list[Passage]:
-    """A passage for each language, in its order, and for code one of each category; the same for the same files."""
+    """Finds a passage for each language, and for code one per category. The same files give the same passages."""
     by_language: dict[str, list[Subset]] = {}
     for subset in plan.subsets:
         if subset.weight:
@@ -45,20 +45,20 @@ def find_passages(plan: Plan) -> list[Passage]:
 
 
 def save_passages(path: Path, passages: Sequence[Passage]) -> None:
-    """Write them as JSON, so that a later run needs no document."""
+    """Writes the passages as JSON, so that a later run reads no document."""
     content = [{"language": each.language, "category": each.category, "text": each.text} for each in passages]
     with replace_atomically(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load_passages(path: Path) -> list[Passage]:
-    """Read them again."""
+    """Reads the passages."""
     content: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return [Passage(**each) for each in content]
 
 
 def _passage(subset: Subset, sampler: Sampler, clean_up: CleanUp | None) -> Passage | None:
-    """Of the documents that evaluate, the first that is long enough; else the longest; else any document."""
+    """The first evaluation document that is long enough; else the longest one; else any document."""
     cut = _cut_code if subset.language == CODE else _cut_text
     best: tuple[bool, int, str] | None = None
     for number, text in enumerate(_documents(subset, clean_up)):
@@ -92,7 +92,7 @@ def _documents(subset: Subset, clean_up: CleanUp | None) -> Iterator[str]:
 
 
 def _cut_text(text: str) -> str:
-    """The start of a text, up to the end of a sentence where there is one, else of a word.
+    """The start of a text, up to the end of a sentence if possible, else of a word.
 
     >>> _cut_text("Kort.  \\n")
     'Kort.'
@@ -108,7 +108,7 @@ def _cut_text(text: str) -> str:
 
 
 def _cut_code(text: str) -> str:
-    """Some lines from inside a file, after its licence and imports, from an empty line on."""
+    """Some lines from the middle of a file, after an empty line: past its licence and imports."""
     lines = text.split("\n")
     starts = [0, *(number for number, line in enumerate(lines, 1) if not line.strip() and number < len(lines))]
     start = next((number for number in starts if number >= len(lines) // 3), starts[-1])

@@ -1,4 +1,4 @@
-"""`piecework.run`: all stages of a study in order, each skipped where nothing that it depends on has changed."""
+"""`piecework.run`: the stages of a study in order; a stage whose inputs have not changed is skipped."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = ["STAGES", "Progress", "Stage", "run"]
 
 Stage = Literal["counting", "merging", "training", "evaluating", "comparing", "reporting"]
 Progress = Callable[[Stage, int, int], None]
-"""Called with the stage, what is done of it, and what there is to do; not called for a stage that has nothing to do."""
+"""Called with the stage, the amount done and the total; not called for a stage with nothing to do."""
 
 STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps", "texts"]] = {
     "counting": "bytes",
@@ -62,13 +62,13 @@ STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps", "texts"]] = {
     "comparing": "texts",
     "reporting": "steps",
 }
-"""The stages in their order, and what each counts."""
+"""The stages in order, and the unit of each stage's progress."""
 
 PASSAGES_FILE = "passages.json"
-# Goes up whenever the same tokenizers and counts would give other tables.
+# Raise this when the same tokenizers and counts give different tables.
 EVALUATION_FORMAT = 2
 CSV_STEP = 100
-"""Tables that have a row for every vocabulary size have one for every hundredth in CSV; Parquet has all."""
+"""CSV files list every hundredth vocabulary size; Parquet files list all."""
 
 _PACKAGES = ("piecework", "pyarrow", "duckdb", "numpy")
 _OURS = (RUN_FILE, TOKENIZERS_FOLDER, RESULTS_FOLDER, REPORT_FILE)
@@ -86,12 +86,11 @@ def run(
     warn: Callable[[str], None] = warnings.warn,
     cluster: Cluster | None = None,
 ) -> StudyResults:
-    """Sample, count, train, evaluate and report a study, into the folder `out` (default: out/<name>).
+    """Samples, counts, trains, evaluates and reports a study, into the folder `out` (default: out/<name>).
 
-    Each stage is done where its inputs or settings have changed since it was done last, so that a second run does
-    nothing, another recipe reads no document, and a run that was stopped goes on. `force` does all again, and takes
-    over a folder that holds something else. `latex` writes the paper's tables as LaTeX too. With a `cluster` the
-    documents are counted there.
+    A stage runs only if its inputs or settings have changed: a second run does nothing, a new recipe re-reads nothing,
+    and a killed run resumes. `force` runs every stage, and takes over a folder that holds something else. `latex` also
+    writes the paper's tables as LaTeX. With a `cluster` the documents are counted there.
     """
     folder = Path(default_out(study) if out is None else out)
     _check_folder(folder, study, force=force)
@@ -114,14 +113,14 @@ def run(
 
 
 def _check_folder(folder: Path, study: Study, *, force: bool) -> None:
-    """Refuse a folder that holds what is not this study's."""
+    """Refuses a folder that holds something other than this study."""
     if force:
         return
     state = State(folder)
     if not state.run:
         if there := [name for name in _OURS if (folder / name).exists()]:
             raise InputError(
-                f"{folder / there[0]} exists already, and was not made by piecework run; pass --force to replace it, "
+                f"{folder / there[0]} exists already and was not written by piecework run; pass --force to replace it, "
                 "or choose another --out"
             )
     elif state.run.get("study") != study.name:
@@ -132,9 +131,9 @@ def _check_folder(folder: Path, study: Study, *, force: bool) -> None:
 
 
 def _remove_unfinished(folder: Path) -> None:
-    """What a killed run was about to write: the lock says that there is no other."""
-    for place in (folder, folder / RESULTS_FOLDER, folder / TOKENIZERS_FOLDER):
-        for path in place.glob(".*.tmp") if place == folder else place.rglob(".*.tmp"):
+    """Deletes the temporary files of a killed run; the lock guarantees that no other run writes them."""
+    for parent in (folder, folder / RESULTS_FOLDER, folder / TOKENIZERS_FOLDER):
+        for path in parent.glob(".*.tmp") if parent == folder else parent.rglob(".*.tmp"):
             path.unlink(missing_ok=True)
 
 
@@ -154,9 +153,9 @@ class _Run:
         if self.force:
             self.state.forget()
         if self.force or not self.state.run:
-            # The first file: from now on the folder is this study's.
+            # The first file marks the folder as this study's.
             self.state.write({"study": self.study.name, "complete": False})
-        # Before the long work: a file that cannot be read shall not end it.
+        # Loaded first, so that a broken file does not end hours of work.
         outside = load_all(self.study)
         counted = self._count()
         self._passages(counted)
@@ -175,7 +174,7 @@ class _Run:
         made = ["evaluation", *self._compare(counted, trained.stages, outside)]
         results = self._results(counted.counts, list(trained.stages), tables)
         made += self._present(results, made)
-        self.state.keep_only(["counts", "passages", *trained.stages.values(), *made])
+        self.state.remove_all_but(["counts", "passages", *trained.stages.values(), *made])
         self._finish(results)
 
     def _count(self) -> StudyCounts:
@@ -194,14 +193,14 @@ class _Run:
         for column, side, setting in (("train_copies", "train", "train"), ("eval_documents", "evaluate", "eval")):
             if not any(row[column] for row in rows):
                 raise InputError(
-                    f"no document was sampled to {side} on, of {sum(row['read_documents'] for row in rows):,}; "
+                    f"no document of {sum(row['read_documents'] for row in rows):,} was sampled to {side} on; "
                     f"raise {setting} in [sampling]"
                 )
         for language in counted.counts.languages:
             if not any(row["eval_documents"] for row in rows if row["language"] == language):
-                self.warn(f'the language "{language}" has no text to evaluate on: no figures')
+                self.warn(f'the language "{language}" has no text to evaluate on, so it has no metrics')
         if not self.state.is_done("counts", counted.key):
-            # The counts have a record of their own, and may be too large to be hashed.
+            # No outputs are listed: the counts have a record of their own, and may be too large to hash.
             with self.state.doing("counts", counted.key, spent_s=time.monotonic() - started):
                 pass
         return counted
@@ -211,21 +210,21 @@ class _Run:
         key = key_of("passages", counted.key)
         if not self.state.is_done("passages", key):
             with self.state.doing("passages", key) as outputs:
-                # Without its corpus a study has the passages that it had, or none.
+                # Without the corpus there are no passages.
                 save_passages(path, [] if counted.plan is None else find_passages(counted.plan))
                 outputs.append(path)
 
     def _write_study(self, counted: StudyCounts) -> None:
         path = self.state.folder / STUDY_FILE
         if self.study.file is not None and path.exists() and path.samefile(self.study.file):
-            return  # the study's own file lies in its output folder; comments and all
+            return  # the user's own study file is in the output folder; it keeps its comments
         text = resolved_toml(self.study, self.state.folder, counted.counts.weights)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             with replace_atomically(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
 
     def _evaluate(self, counted: StudyCounts, trained: Trained, units: EvaluationUnits) -> Mapping[str, Table]:
-        """The tables, if they had to be made."""
+        """The tables; empty if the stage was skipped."""
         folder = self.state.folder / RESULTS_FOLDER
         metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
         weights = [(name.language, name.category, str(of)) for name, of in sorted(counted.counts.weights.items())]
@@ -252,10 +251,10 @@ class _Run:
     def _compare(
         self, counted: StudyCounts, tokenizers: Mapping[str, str], outside: Mapping[str, OutsideTokenizer]
     ) -> list[str]:
-        """Beside tokenizers from outside, if the study names some. The names of the stages."""
+        """Compares with outside tokenizers, if the study names some. Returns the names of the stages."""
         if not outside:
-            # Now and not at the end: the report shows the tables that are there.
-            self.state.keep_only(self.state.stages.keys() - {"outside"})
+            # Before the report, which shows every table that exists.
+            self.state.remove_all_but(self.state.stages.keys() - {"outside"})
             return []
         made = self.state.outputs([tokenizers[MULTILINGUAL]])
         key = key_of("outside", counted.key, stamps(self.study), made, _versions(("tokenizers", "tiktoken")))
@@ -272,7 +271,7 @@ class _Run:
         return ["outside"]
 
     def _results(self, counts: Counts, tokenizers: Sequence[str], tables: Mapping[str, Table]) -> StudyResults:
-        """What there is to present, with what run.json will say of it; but no times, so that files are the same."""
+        """The results to present. Times are left out, so that files are reproducible."""
         description = counts.description
         content: dict[str, Any] = {
             "study": self.study.name,
@@ -287,11 +286,11 @@ class _Run:
         return StudyResults(self.state.folder, content, tables=tables)
 
     def _present(self, results: StudyResults, made: Sequence[str]) -> list[str]:
-        """Model cards, the report, its figures, LaTeX: whatever is for people. The names of the stages."""
+        """Writes model cards, the report, its figures and LaTeX. Returns the names of the stages."""
         folder = self.state.folder
         settings = {**results.run["settings"], "versions": results.run["versions"]}
         key = key_of("presentation", __version__, settings, self.state.outputs(made), results.tokenizers)
-        latex = self.latex or "latex" in self.state.stages  # once asked for, they are kept up to date
+        latex = self.latex or "latex" in self.state.stages  # once requested, always kept up to date
         stages: dict[str, Callable[[], Iterable[Path]]] = {
             "cards": lambda: write_cards(results),
             **({"latex": lambda: write_latex(results.tables, folder / LATEX_FOLDER)} if latex else {}),
@@ -305,7 +304,7 @@ class _Run:
         return list(stages)
 
     def _finish(self, results: StudyResults) -> None:
-        """Record the run, unless all of it is recorded already."""
+        """Writes run.json if anything in it has changed."""
         done = self.state.stages.values()
         content = {
             **results.run,
@@ -324,7 +323,7 @@ def _write_report(results: StudyResults) -> list[Path]:
 
 
 def _write_table(table: Table, path: Path) -> list[Path]:
-    """Parquet with all rows, CSV with those that a person would look at."""
+    """Writes Parquet with all rows, and CSV with fewer vocabulary sizes."""
     table.to_parquet(path.with_suffix(".parquet"))
     if path.name in ("sizes", "overlap_sizes"):
         table = _thinned(table)
@@ -339,8 +338,8 @@ def _thinned(table: Table) -> Table:
     sizes = arrow.column("vocab_size").to_numpy()
     if not len(sizes):
         return table
-    shown = (sizes % CSV_STEP == 0) | (sizes == sizes.min()) | (sizes == sizes.max())
-    return Table(arrow.take(np.flatnonzero(shown)), title=table.title)
+    listed = (sizes % CSV_STEP == 0) | (sizes == sizes.min()) | (sizes == sizes.max())
+    return Table(arrow.take(np.flatnonzero(listed)), title=table.title)
 
 
 def _versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The tokenizers of a study: the multilingual one, its smaller sizes, and one for each language."""
+"""Trains the tokenizers of a study: the multilingual one, its smaller sizes, and one per language."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from piecework.training.trainer import train
 
 __all__ = ["Trained", "Training"]
 
-# Goes up whenever the same counts and recipe would give other files.
+# Raise this when the same counts and recipe give different files.
 TRAINING_FORMAT = 1
 
 Progress = Callable[[int, int], None]
@@ -36,21 +36,21 @@ Warn = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The tokenizers of a study, in the order of its results."""
+    """The tokenizers of a study, in the order of the results."""
 
     folder: Path
     stages: dict[str, str]
-    """By name, the stage that makes it."""
+    """By tokenizer, the name of its stage."""
     made: dict[str, Tokenizer]
-    """Those that were made just now: they need not be read, and what they have found out is kept."""
+    """The tokenizers trained in this run: they need not be loaded, and keep their caches."""
 
     def load(self) -> dict[str, Tokenizer]:
-        """All of them."""
+        """Every tokenizer, loaded if it was trained in an earlier run."""
         return {name: self.made.get(name) or Tokenizer.load(self.folder / name) for name in self.stages}
 
 
 class Training:
-    """Trains what is not there yet."""
+    """Trains the tokenizers that are not done yet."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Training:
         warn: Warn,
         meanwhile: Callable[[], None],
     ) -> None:
-        """`meanwhile` is done on a thread of its own if there is something to train: what comes after needs it."""
+        """`meanwhile` runs on its own thread if there is something to train; later stages need its result."""
         self._study, self._state = study, state
         self._meanwhile = meanwhile
         self._counts: Counts = counted.counts
@@ -76,7 +76,7 @@ class Training:
         self._stopped = False
 
     def run(self) -> Trained:
-        """Train and save."""
+        """Trains and saves."""
         languages = self._languages()
         size = self._study.recipe.vocab_size
         keys = {name: self._key(name) for name in (MULTILINGUAL, *languages)}
@@ -89,7 +89,7 @@ class Training:
         return Trained(self._state.folder / TOKENIZERS_FOLDER, stages, self._made)
 
     def _languages(self) -> list[str]:
-        """The languages that get a tokenizer: those with text to train on."""
+        """The languages with training text; each gets a tokenizer."""
         if not self._study.analysis.monolingual:
             return []
         weights = self._counts.weights
@@ -98,7 +98,7 @@ class Training:
             acts = self._counts.weighting == "documents" or weights[SubsetName(row["category"], row["language"])] > 0
             trained[row["language"]] = trained.get(row["language"], 0) + (row["train_bytes"] if acts else 0)
         for language in (language for language, size in trained.items() if not size):
-            self._warn(f'the language "{language}" has no text to train on: no tokenizer of its own')
+            self._warn(f'the language "{language}" has no text to train on, so it gets no tokenizer of its own')
         return [language for language in self._counts.languages if trained[language]]
 
     def _key(self, name: str) -> str:
@@ -116,7 +116,7 @@ class Training:
             raise StudyError([self._study.mistake(("recipe", "vocab_size"), str(error))]) from error
 
     def _resize(self) -> dict[str, str]:
-        """The sizes that the study asks for besides the full one."""
+        """Makes the smaller sizes that the study asks for; returns their stages."""
         full: Tokenizer | None = None
         stages = {}
         folder = self._state.folder / TOKENIZERS_FOLDER
@@ -129,11 +129,11 @@ class Training:
             if not self._state.is_done(_stage(name), key):
                 full = full or self._made.get(MULTILINGUAL) or _load(folder / MULTILINGUAL)
                 if size >= full.vocab_size:
-                    self._warn(f"size {size:,} left out: the text allows {full.vocab_size:,} pieces")
+                    self._warn(f"size {size:,} is left out: the text allows only {full.vocab_size:,} pieces")
                     continue
                 self._check_size(full, size)
                 self._save(name, key, *_timed(partial(full.resize, size)))
-                # Evaluation tells the figures of a smaller size from a pass of the full one.
+                # Evaluation derives the metrics of a smaller size from the pass of the full one.
                 self._made[name].frequencies = None
                 self._made[name]._forget_encoder()
             stages[name] = _stage(name)
@@ -148,9 +148,9 @@ class Training:
             raise StudyError([self._study.mistake(key, f"vocab_sizes in [analysis]: {error}")]) from error
 
     def _train_left(self, left: dict[str, str]) -> dict[str, str]:
-        """Several at a time, the multilingual one first, as it takes longest; each is saved while others are trained.
+        """Trains several at a time, the multilingual one first, since it takes longest. Returns the stages of sizes.
 
-        The languages together have about as many words as the multilingual one. Gives back the stages of smaller sizes.
+        A tokenizer is saved while others train. The languages have together about as many words as all text.
         """
         sizes = {} if MULTILINGUAL in left else self._resize()
         pool = ThreadPoolExecutor(max_workers=min(self._threads, len(left) + 1))
@@ -159,7 +159,7 @@ class Training:
             beside: Future[None] | None = None
             for name in left:
                 futures[pool.submit(_timed, partial(self._train, name))] = name
-                # Beside the first and longest: at the end, the others would have nothing more to do.
+                # Runs beside the first and longest training. At the end, the other threads would be idle.
                 beside = beside or pool.submit(self._meanwhile)
             pending = set(futures)
             while pending:
@@ -169,11 +169,11 @@ class Training:
                     self._save(name, left[name], *future.result())
                     if name == MULTILINGUAL:
                         sizes = self._resize()
-                    self._made[name].frequencies = None  # on disk now, and asked for by no later stage
+                    self._made[name].frequencies = None  # saved, and no later stage needs them
             if beside:
                 beside.result()
         finally:
-            # Training looks at this when it reports, and ends soon after an error or Ctrl-C.
+            # Training checks this when it reports progress, so it ends soon after an error or Ctrl-C.
             self._stopped = True
             pool.shutdown(cancel_futures=True)
             self._stopped = False
@@ -189,8 +189,8 @@ class Training:
             return train(words, recipe, progress=self._reporter(language))
         except VocabularyTooLargeError as error:
             self._warn(
-                f'the language "{language}" has text for {error.largest:,} pieces, and not for {recipe.vocab_size:,}: '
-                "its own tokenizer is that much smaller"
+                f'the language "{language}" has text for only {error.largest:,} pieces, not {recipe.vocab_size:,}: '
+                "its own tokenizer has that size"
             )
             settings = {name: getattr(recipe, name) for name in recipe.model_fields_set}
             smaller = type(recipe)(**{**settings, "vocab_size": error.largest})
@@ -203,7 +203,7 @@ class Training:
             if self._stopped:
                 raise InterruptedError("training was stopped")
             with self._lock:
-                # Not all pieces are merges; counted as pieces, the last merge is the whole vocabulary.
+                # Progress counts pieces, training counts merges: the last merge completes the vocabulary.
                 self._done[name] = self._study.recipe.vocab_size * done // max(wanted, 1)
                 self._progress(sum(self._done.values()), self._wanted)
 
@@ -216,7 +216,7 @@ class Training:
 
 
 def _save_all(tokenizer: Tokenizer, folder: Path) -> list[Path]:
-    """Write a tokenizer in every form that programs look for, and tell which files they are."""
+    """Writes a tokenizer in every format; returns the files."""
     exports = [export_sentencepiece(tokenizer, folder, force=True), export_hf(tokenizer, folder, force=True)]
     files = {path for each in exports for path in each.files}
     if tokenizer.frequencies is not None:
@@ -225,7 +225,7 @@ def _save_all(tokenizer: Tokenizer, folder: Path) -> list[Path]:
 
 
 def _load(folder: Path) -> Tokenizer:
-    """A tokenizer as training gave it, frequencies of merges included."""
+    """Loads a tokenizer with the frequencies of its merges."""
     tokenizer = Tokenizer.load(folder)
     tokenizer.frequencies = read_frequencies(folder)
     return tokenizer

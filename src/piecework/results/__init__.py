@@ -1,1 +1,1 @@
-"""What a study finds: its tables, sentences, model cards, and the folder that holds them."""
+"""The results of a study: tables, sentences, model cards, LaTeX, and the folder that holds them."""

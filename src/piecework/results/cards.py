@@ -1,4 +1,4 @@
-"""The model card beside each tokenizer: what it is, what it was trained on, how good it is, how to load it."""
+"""The model card of each tokenizer: what it is, its training data, its metrics, how to load it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 
 def write_cards(results: StudyFolder) -> list[Path]:
-    """Write the card of each tokenizer, and tell which files they are."""
+    """Writes the card of each tokenizer; returns the files."""
     written = []
     for name in results.tokenizers:
         path = results.folder / TOKENIZERS_FOLDER / name / CARD_FILE
@@ -36,44 +36,44 @@ def write_cards(results: StudyFolder) -> list[Path]:
 
 
 def model_card(name: str, study: Study, tables: Mapping[str, Table]) -> str:
-    """The README.md of the tokenizer of that name, in Markdown with the header that model hubs read."""
-    figures = tables["metrics"].where(tokenizer=name).rows()
+    """The README.md of a tokenizer: Markdown with the header that model hubs read."""
+    rows = tables["metrics"].where(tokenizer=name).rows()
     subsets = [row for row in tables["corpus"].rows() if row["train_copies"]]
     if not name.startswith(MULTILINGUAL):
         subsets = [row for row in subsets if row["language"] == name]
     languages = sorted({row["language"] for row in subsets})
     sections = {
         "Data": _data(study, subsets),
-        "Settings": _settings(study, figures[0]["vocab_size"]),
-        "Figures": _figures(figures),
+        "Settings": _settings(study, rows[0]["vocab_size"]),
+        "Metrics": _metrics(rows),
         "Use": _use(),
     }
     lines = [
         "---",
-        # As JSON, which is YAML as well: bare, the code of Norwegian would be the word for false.
+        # JSON, which is valid YAML: an unquoted "no" for Norwegian would mean false.
         f"language: {json.dumps([language for language in languages if language != CODE])}",
         "tags: [tokenizer, bpe, sentencepiece]",
         "---",
         "",
         f"# {study.name}: {name}",
         "",
-        *_what(name, study, figures[0]["vocab_size"], languages),
+        *_introduction(name, study, rows[0]["vocab_size"], languages),
     ]
     for title, section in sections.items():
         lines += ["", f"## {title}", "", *section]
     return "\n".join(lines) + "\n"
 
 
-def _what(name: str, study: Study, vocab_size: int, languages: Sequence[str]) -> Iterator[str]:
+def _introduction(name: str, study: Study, vocab_size: int, languages: Sequence[str]) -> Iterator[str]:
     named = ", ".join(language_name(language) for language in languages)
     yield f"A BPE tokenizer of {vocab_size:,} pieces for {named}, trained with Piecework {__version__}."
     if name.startswith(f"{MULTILINGUAL}-"):
         yield (
-            f"It is the tokenizer `{MULTILINGUAL}` of {study.recipe.vocab_size:,} pieces cut to this size: the same, "
-            "to the byte, as training at this size would give."
+            f"It is the tokenizer `{MULTILINGUAL}` of {study.recipe.vocab_size:,} pieces cut to this size, "
+            "byte for byte what training at this size gives."
         )
     elif name != MULTILINGUAL:
-        yield f"It was trained on one language alone, to be compared with `{MULTILINGUAL}`."
+        yield f"It was trained on one language only, for comparison with `{MULTILINGUAL}`."
 
 
 def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
         yield ""
     yield (
         f"A sample of {format_percent(sampling.train)} of the documents with seed {study.seed}; weights "
-        f"{acts}. Documents are placed by a hash of their text; none of them is among those that the figures are of."
+        f"{acts}. A hash of its text places each document; no training document is in the evaluation sample."
     )
     yield ""
     yield "| subset | weight | documents | bytes |"
@@ -94,7 +94,7 @@ def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
 
 
 def _settings(study: Study, vocab_size: int) -> Iterator[str]:
-    yield "SentencePiece's names; what is not listed has SentencePiece's default, and text is not normalised."
+    yield "Names are SentencePiece's. Other settings have SentencePiece's defaults; text is not normalised."
     yield ""
     yield "| setting | value |"
     yield "|---|---|"
@@ -102,39 +102,32 @@ def _settings(study: Study, vocab_size: int) -> Iterator[str]:
     for name in type(recipe).model_fields:
         if name in recipe.model_fields_set:
             value = vocab_size if name == "vocab_size" else getattr(recipe, name)
-            shown = (
-                ", ".join(value)
-                if isinstance(value, tuple)
-                else str(value).lower()
-                if value in (True, False)
-                else value
-            )
-            yield f"| {name} | {_code(shown)} |"
+            yield f"| {name} | {_code(_setting(value))} |"
 
 
-def _shown(value: object) -> str:
+def _setting(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _figures(figures: Sequence[Row]) -> Iterator[str]:
+def _metrics(rows: Sequence[Row]) -> Iterator[str]:
     metrics = find_metrics(METRICS)
     by_language: dict[str, dict[str, Row]] = {}
-    for row in figures:
+    for row in rows:
         by_language.setdefault(row["language"], {})[row["metric"]] = row
-    yield "On the evaluation sample, with how far the 95 % interval reaches."
+    yield "On the evaluation sample; ± is the half-width of the 95 % interval."
     yield ""
     yield f"| language | {' | '.join(metric.title for metric in metrics)} |"
     yield f"|---|{'---:|' * len(metrics)}"
-    for language, rows in by_language.items():
-        shown = (_figure(rows[metric.name]) if metric.name in rows else "–" for metric in metrics)
-        yield f"| {'all' if language == OVERALL else _cell(language_name(language))} | {' | '.join(shown)} |"
+    for language, found in by_language.items():
+        cells = (_estimate(found[metric.name]) if metric.name in found else "–" for metric in metrics)
+        yield f"| {'all' if language == OVERALL else _cell(language_name(language))} | {' | '.join(cells)} |"
     yield ""
     yield from (f"- {metric.title}: {metric.formula}; {metric.direction} is better." for metric in metrics)
 
 
-def _figure(row: Row) -> str:
+def _estimate(row: Row) -> str:
     if row["value"] is None or row["low"] is None:
         return format_value(row["value"])
     reach = max(row["value"] - row["low"], row["high"] - row["value"])
@@ -158,7 +151,7 @@ def _use() -> Iterator[str]:
     yield 'sentencepiece.SentencePieceProcessor(model_file="tokenizer.model").encode("Hej världen")'
     yield "```"
     yield ""
-    yield "`tokenizer.json` is for `tokenizers` and `transformers`; FOLDER is where this file lies."
+    yield "`tokenizer.json` is for `tokenizers` and `transformers`; FOLDER is the folder of this file."
     yield ""
     yield "```python"
     yield "from transformers import AutoTokenizer"
@@ -168,7 +161,7 @@ def _use() -> Iterator[str]:
 
 
 def _cell(text: object) -> str:
-    """Text that does not end a cell of a table, nor starts markup."""
+    """Escapes text for a table cell: it neither ends the cell nor starts markup."""
     return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 

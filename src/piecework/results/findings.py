@@ -1,4 +1,4 @@
-"""The paper's findings, each put to the test on the figures at hand: whether it holds here, and where it does not."""
+"""Tests each finding of the paper on a study: whether it holds, and where it does not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCANDINAVIAN = ("da", "no", "sv")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A finding, one case of it, whether it holds there, and the figures that say so."""
+    """A finding, one case of it, whether it holds there, and the values that show it."""
 
     finding: str
     case: str

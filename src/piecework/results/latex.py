@@ -1,4 +1,4 @@
-"""The paper's tables as LaTeX, to be put into another paper: they need the package booktabs and nothing else."""
+"""The paper's tables as LaTeX. They need the package booktabs and nothing else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SPECIAL = {
 
 
 def write_latex(tables: Mapping[str, Table], folder: Path) -> list[Path]:
-    """Write a file for each table of the paper, and tell which."""
+    """Writes a file for each table of the paper; returns the files."""
     prepare_output(folder, [])
     texts = {
         "vocabulary": _vocabulary(tables["vocabulary"]),
@@ -61,7 +61,7 @@ def _by_tokenizer(metrics: Table, metric: str, title: str) -> str:
     """A row for each language, a column for the multilingual tokenizer and for each monolingual one."""
     names = [name for name in dict.fromkeys(metrics.column("tokenizer")) if not name.startswith(f"{MULTILINGUAL}-")]
     caption = f"{title} of the multilingual tokenizer and of the monolingual ones, by language. The best in bold."
-    return _figures(metrics.where(metric=metric), names, list(names), caption=caption)
+    return _values(metrics.where(metric=metric), names, list(names), caption=caption)
 
 
 def _by_size(metrics: Table, metric: str, title: str) -> str:
@@ -70,18 +70,18 @@ def _by_size(metrics: Table, metric: str, title: str) -> str:
     sizes = {row["vocab_size"]: row["tokenizer"] for row in rows if row["tokenizer"].startswith(MULTILINGUAL)}
     order = sorted(sizes)
     caption = f"{title} of the multilingual tokenizer by vocabulary size."
-    return _figures(
+    return _values(
         metrics.where(metric=metric), [sizes[size] for size in order], [f"{n:,}" for n in order], caption=caption
     )
 
 
-def _figures(metrics: Table, tokenizers: Sequence[str], titles: Sequence[str], *, caption: str) -> str:
+def _values(metrics: Table, tokenizers: Sequence[str], titles: Sequence[str], *, caption: str) -> str:
     values = {(row["language"], row["tokenizer"]): row["value"] for row in metrics.rows()}
     body = []
     for language in dict.fromkeys(metrics.column("language")):
         of_language = [values.get((language, tokenizer)) for tokenizer in tokenizers]
         best = min((value for value in of_language if value is not None), default=None)
-        cells = [_figure(value, bold=value == best) for value in of_language]
+        cells = [_number(value, bold=value == best) for value in of_language]
         body.append(["all" if language == OVERALL else language_name(language), *cells])
     return _tabular(["", *titles], body, caption=caption, raw=True)
 
@@ -90,19 +90,19 @@ def _overlap(table: Table) -> str:
     """A row and a column for each tokenizer."""
     names = list(dict.fromkeys(table.column("first")))
     shares = {(row["first"], row["second"]): row["relative"] for row in table.rows()}
-    body = [[first, *(_figure(shares.get((first, second)), digits=2) for second in names)] for first in names]
+    body = [[first, *(_number(shares.get((first, second)), digits=2) for second in names)] for first in names]
     caption = "Share of the pieces of the row's tokenizer that are also in the column's."
     return _tabular(["", *names], body, caption=caption, raw=True)
 
 
-def _figure(value: float | None, *, bold: bool = False, digits: int = 3) -> str:
+def _number(value: float | None, *, bold: bool = False, digits: int = 3) -> str:
     if value is None:
         return "--"
     return rf"\textbf{{{value:.{digits}f}}}" if bold else f"{value:.{digits}f}"
 
 
 def _tabular(titles: Sequence[str], body: Sequence[Sequence[Any]], *, caption: str, raw: bool = False) -> str:
-    """A table; with `raw`, all but the first column is LaTeX already."""
+    """A table; with `raw`, all columns but the first are LaTeX already."""
     cell: Callable[[Any], str] = str if raw else _escape
     lines = [
         r"% Needs \usepackage{booktabs}.",
@@ -122,7 +122,7 @@ def _tabular(titles: Sequence[str], body: Sequence[Sequence[Any]], *, caption: s
 
 
 def _escape(text: object) -> str:
-    r"""Text as LaTeX shows it.
+    r"""Text with LaTeX's special characters escaped.
 
     >>> print(_escape("<|python|> 50 %"))
     \textless{}\textbar{}python\textbar{}\textgreater{} 50 \%

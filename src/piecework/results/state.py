@@ -1,4 +1,4 @@
-"""What has been done in a study's folder: run.json, written anew after each stage."""
+"""The state of a run: which stages are done in a study's folder. It is kept in run.json."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["State", "key_of", "peak_memory_bytes"]
 
 
 class State:
-    """The stages that are done, each with the key of what it was made from and the hashes of what it made.
+    """The finished stages: each has the key of its inputs and the hashes of its output files.
 
-    A stage is done if it was done with the same key, and its files are still as it left them.
+    A stage is done if its key is the same and its files are unchanged.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,17 +31,17 @@ class State:
 
     @property
     def stages(self) -> dict[str, Any]:
-        """By name: key, outputs, seconds and memory."""
+        """By name: key, outputs, time and memory."""
         stages: dict[str, Any] = self.run.setdefault("stages", {})
         return stages
 
     def forget(self) -> None:
-        """Have every stage done again; what it made is still known, and removed if it is not made again."""
+        """Marks every stage as not done. Their files stay known, and are deleted if no stage writes them again."""
         for stage in self.stages.values():
             stage["key"] = ""
 
     def is_done(self, stage: str, key: str) -> bool:
-        """Whether there is nothing to do."""
+        """Whether the stage is done and need not run."""
         done = self.stages.get(stage)
         return (
             done is not None
@@ -51,12 +51,12 @@ class State:
 
     @contextmanager
     def doing(self, stage: str, key: str, *, spent_s: float = 0.0) -> Iterator[list[Path]]:
-        """Do a stage: what it has written is added to the list, and recorded when all of it is there.
+        """Runs a stage: it adds the files it writes to the list, and they are recorded at the end.
 
-        `spent_s` is how long was worked on it before.
+        `spent_s` is the time already spent on the stage.
         """
-        # From here on the results as a whole are not what the settings say, until the last stage is done. What the
-        # stage made before is remembered, since not all of it may be made again.
+        # The results are incomplete from now until the last stage is done. Files of the previous run of this stage stay
+        # known, since the stage may not write all of them again.
         before = self.stages.get(stage, {}).get("outputs", {})
         if stage in self.stages:
             self.stages[stage]["key"] = ""
@@ -74,11 +74,11 @@ class State:
         self.write({})
 
     def outputs(self, stages: Iterable[str]) -> dict[str, str]:
-        """The files that stages made, with their hashes."""
+        """The output files of stages, with their hashes."""
         return {name: value for stage in stages for name, value in self.stages[stage]["outputs"].items()}
 
-    def keep_only(self, stages: Iterable[str]) -> None:
-        """Remove what other stages made: sizes and languages that the study has no more."""
+    def remove_all_but(self, stages: Iterable[str]) -> None:
+        """Deletes the files of all other stages: sizes and languages that the study no longer has."""
         for stage in sorted(self.stages.keys() - set(stages)):
             kept = self.outputs(each for each in self.stages if each != stage)
             self._remove(self.stages[stage]["outputs"].keys() - kept.keys())
@@ -86,7 +86,7 @@ class State:
             self.write({"complete": False})
 
     def _remove(self, names: Iterable[str]) -> None:
-        """Files that are made no more, and folders that are empty without them."""
+        """Deletes files, and folders that are empty afterwards."""
         for name in names:
             path = self.folder / name
             path.unlink(missing_ok=True)
@@ -94,7 +94,7 @@ class State:
                 path.parent.rmdir()
 
     def write(self, changes: Mapping[str, Any]) -> None:
-        """Write run.json with these changes."""
+        """Writes run.json with these changes."""
         self.run = {"format": FORMAT, **self.run, **changes}
         self.run["stages"] = self.run.pop("stages", {})  # the long part last
         text = json.dumps(self.run, indent=1, ensure_ascii=False)
@@ -103,7 +103,7 @@ class State:
 
 
 def key_of(*parts: object) -> str:
-    """A hash of what a stage depends on, in hexadecimal.
+    """A hash of the inputs of a stage, in hexadecimal.
 
     >>> key_of("train", {"vocab_size": 8000}) == key_of("train", {"vocab_size": 8000})
     True
@@ -113,7 +113,7 @@ def key_of(*parts: object) -> str:
 
 
 def peak_memory_bytes() -> int:
-    """The most memory that this process, or one that it started, has held so far; 0 where the system does not tell."""
+    """The peak memory of this process and its children so far; 0 if the system does not report it."""
     try:
         import resource
     except ImportError:

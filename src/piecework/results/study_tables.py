@@ -1,4 +1,4 @@
-"""All tables of a study, from its tokenizers and counts: what results/ holds, and the report shows."""
+"""Makes all tables of a study from its tokenizers and counts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["Passage", "study_tables", "study_units"]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a document, to be shown in tokens."""
+    """A passage of a document, shown in tokens in the report."""
 
     language: str
     category: str
@@ -52,10 +52,9 @@ def study_tables(
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Table]:
-    """Every table by name. `tokenizers` has `multilingual`, its smaller sizes, and those called after a language.
+    """Every table by name. `tokenizers` are `multilingual`, its smaller sizes, and one named after each language.
 
-    `units` are those of the counts, which `study_units` gives; they may have been arranged before, and are let go.
-    `progress(done, wanted)` is called with steps: each tokenizer, and what follows.
+    `units` come from `study_units`, prepared or not; their memory is released. `progress(done, wanted)` counts steps.
     """
     steps = _Steps(len(tokenizers) + 3, progress)
     compared = {name: each for name, each in tokenizers.items() if name == MULTILINGUAL or name in counts.languages}
@@ -68,7 +67,7 @@ def study_tables(
         threads=threads,
         progress=lambda _done, _wanted: steps.done(),
     )
-    units.let_go()
+    units.release()
     overlaps = Overlaps(compared, evaluation=evaluation)
     overlap = overlaps.table()
     steps.done()
@@ -95,12 +94,12 @@ def study_tables(
 
 
 def study_units(counts: Counts) -> EvaluationUnits:
-    """What the tables of a study are made from, besides tokenizers; not read yet."""
+    """The evaluation units of a study; nothing is read yet."""
     return evaluation_units(counts, all_metrics(), overall=True)
 
 
 class _Steps:
-    """Counts the steps that are done."""
+    """Counts finished steps."""
 
     def __init__(self, wanted: int, progress: Callable[[int, int], None] | None) -> None:
         self._done, self._wanted, self._progress = 0, wanted, progress
@@ -112,7 +111,7 @@ class _Steps:
 
 
 def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer], Table]) -> Table:
-    """A table of each tokenizer, with its name and size before the other columns."""
+    """One table of all tokenizers; the name and size of the tokenizer are the first columns."""
     import pyarrow as pa
 
     parts = []
@@ -133,12 +132,12 @@ def _sizes(evaluation: Evaluation) -> Table:
         curves = {metric.name: evaluation.curve(MULTILINGUAL, language, metric) for metric in metrics}
         sizes = next(iter(curves.values())).vocab_sizes
         columns: dict[str, Any] = {"language": pa.repeat(pa.scalar(language), len(sizes)), "vocab_size": sizes}
-        parts.append(pa.table(columns | {name: _figures(curve.values) for name, curve in curves.items()}))
+        parts.append(pa.table(columns | {name: _column(curve.values) for name, curve in curves.items()}))
     return Table(pa.concat_tables(parts))
 
 
 def _overlap_sizes(overlaps: Overlaps, languages: Sequence[str]) -> Table:
-    """The multilingual vocabulary at every size beside each monolingual one, at its full size and at an equal one."""
+    """The multilingual vocabulary at every size: its overlap with each monolingual one, at full and at equal size."""
     import pyarrow as pa
 
     names = ["vocab_size", "pieces", "shared", "relative", "relative_to_other", "jaccard", "weighted"]
@@ -148,9 +147,9 @@ def _overlap_sizes(overlaps: Overlaps, languages: Sequence[str]) -> Table:
     parts = [schema.empty_table()]
     for language in languages:
         curve = overlaps.curve(MULTILINGUAL, language)
-        columns = {name: _figures(getattr(curve, name)) for name in names[1:]}
+        columns = {name: _column(getattr(curve, name)) for name in names[1:]}
         at_equal = curve.shared_at_equal_size
-        columns["relative_at_equal_size"] = _figures(
+        columns["relative_at_equal_size"] = _column(
             np.full(len(curve.vocab_sizes), np.nan) if at_equal is None else at_equal / np.maximum(curve.pieces, 1)
         )
         names_column = pa.repeat(pa.scalar(language), len(curve.vocab_sizes))
@@ -159,8 +158,8 @@ def _overlap_sizes(overlaps: Overlaps, languages: Sequence[str]) -> Table:
     return Table(pa.concat_tables(parts))
 
 
-def _figures(values: Array) -> pa.Array[Any]:
-    """A column in which what is not a number is missing."""
+def _column(values: Array) -> pa.Array[Any]:
+    """A column in which NaN is null."""
     import pyarrow as pa
 
     missing = np.isnan(values)
@@ -168,7 +167,7 @@ def _figures(values: Array) -> pa.Array[Any]:
 
 
 def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:
-    """Each piece, since which size it is there, whether a text can bring it forth, and its tokens in each language."""
+    """Each piece: the first size that has it, whether it is reachable, and its tokens in each language."""
     import pyarrow as pa
 
     sizes = Sizes.of(tokenizer)
@@ -204,16 +203,16 @@ def _skipped(counts: Counts) -> Table:
     import pyarrow as pa
 
     rows = [
-        (file, reason, of["count"], of["first"][0])
+        (file, reason, skipped["count"], skipped["first"][0])
         for file, reasons in counts.description["skipped"].items()
-        for reason, of in reasons.items()
+        for reason, skipped in reasons.items()
     ]
     types = {"file": pa.string(), "reason": pa.string(), "records": pa.int64(), "first": pa.string()}
     return Table.of(types, rows, types=types)
 
 
 def _examples(tokenizers: Mapping[str, Tokenizer], passages: Sequence[Passage]) -> Table:
-    """Each passage as the multilingual tokenizer cuts it, and as that of its own language does."""
+    """Each passage, split by the multilingual tokenizer and by that of its language."""
     import pyarrow as pa
 
     rows = []

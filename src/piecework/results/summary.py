@@ -1,4 +1,4 @@
-"""What a study found, in sentences that a person can repeat: each computed, and each with how sure it is."""
+"""The summary of a study: sentences computed from its estimates, each with its certainty."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from piecework.evaluation.tables import Table
 __all__ = ["Sentence", "summarise"]
 
 CLOSE = 0.01
-"""A size is close to the full one if its fertility is at most so much higher."""
+"""A size is close to the full one if its tokens per word are higher by at most this share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A finding in words; `value` is the share or the number that it is about, with its 95 % interval if it has one."""
+    """A sentence of the summary; `value` is its number, with the 95 % interval if there is one."""
 
     topic: str
     sentence: str
@@ -34,7 +34,7 @@ class Sentence:
 
 
 def summarise(evaluation: Evaluation, overlap: Table, curve: Curve) -> Table:
-    """The findings of a study: `curve` is the fertility of the multilingual tokenizer on all text, at every size."""
+    """The summary of a study; `curve` is the multilingual tokenizer's fertility on all text, at every size."""
     import pyarrow as pa
 
     sentences = [
@@ -52,28 +52,28 @@ def summarise(evaluation: Evaluation, overlap: Table, curve: Curve) -> Table:
 
 
 def _languages(evaluation: Evaluation) -> Iterator[Sentence]:
-    """Which language pays most tokens for its words, beside the one that pays least."""
+    """The most expensive language compared with the cheapest, by tokens per word."""
     values = _values(evaluation, "fertility", MULTILINGUAL)
     spoken = {name: value for name, value in values.items() if name != CODE} or values
     order = sorted(spoken, key=lambda name: spoken[name])
     if not order:
         return
-    cheapest, dearest = order[0], order[-1]
+    cheapest, most_expensive = order[0], order[-1]
     if len(order) == 1:
         yield Sentence(
             "languages",
-            f"{_capital(cheapest)} takes {spoken[cheapest]:.2f} tokens a word.",
+            f"{_capital(cheapest)} needs {spoken[cheapest]:.2f} tokens per word.",
             _documents(evaluation, cheapest),
             spoken[cheapest],
         )
         return
-    more = spoken[dearest] / spoken[cheapest] - 1
-    tokens = {name: _buckets(evaluation, MULTILINGUAL, name) for name in (cheapest, dearest)}
-    interval = _ratio_interval(tokens[dearest], tokens[cheapest], paired=False)
+    more = spoken[most_expensive] / spoken[cheapest] - 1
+    tokens = {name: _buckets(evaluation, MULTILINGUAL, name) for name in (cheapest, most_expensive)}
+    interval = _ratio_interval(tokens[most_expensive], tokens[cheapest], paired=False)
     yield Sentence(
         "languages",
-        f"{_capital(dearest)} pays {_percent(more)} more tokens a word than {language_name(cheapest)}: "
-        f"{spoken[dearest]:.2f} against {spoken[cheapest]:.2f}.",
+        f"{_capital(most_expensive)} needs {_percent(more)} more tokens per word than {language_name(cheapest)}: "
+        f"{spoken[most_expensive]:.2f} compared with {spoken[cheapest]:.2f}.",
         _certainty(interval),
         more,
         *(interval or ()),
@@ -81,7 +81,7 @@ def _languages(evaluation: Evaluation) -> Iterator[Sentence]:
 
 
 def _multilingual_cost(evaluation: Evaluation) -> Iterator[Sentence]:
-    """What sharing a vocabulary costs each language, beside a tokenizer of its own."""
+    """What a shared vocabulary costs each language, compared with its own monolingual tokenizer."""
     cost: dict[str, float] = {}
     resampled = []
     for language in evaluation.groups:
@@ -93,20 +93,20 @@ def _multilingual_cost(evaluation: Evaluation) -> Iterator[Sentence]:
             if shared.shape[1] >= intervals.FEWEST_BUCKETS:
                 weights = intervals.bootstrap_weights(shared.shape[1]).T
                 resampled.append(divide(*(shared @ weights)) / divide(*(own @ weights)) - 1)
-    # One language alone is trained twice on the same words, so that the two are equal.
+    # With one language, both tokenizers are trained on the same words, so they are equal.
     if len(cost) < 2:
         return
     mean = sum(cost.values()) / len(cost)
     interval = None
     if len(resampled) == len(cost):
-        # Languages are independent of each other, so their resamples must not be drawn alike.
+        # Languages are independent of each other, so their resamples must differ.
         shifted = [np.roll(values, index * 97) for index, values in enumerate(resampled)]
         interval = intervals.interval_of(np.mean(shifted, axis=0), buckets=32)
     order = sorted(cost, key=lambda name: cost[name])
     yield Sentence(
         "multilingual and monolingual",
-        f"Beside a tokenizer of its own, the multilingual one takes {_percent(abs(mean))} "
-        f"{'more' if mean >= 0 else 'fewer'} tokens a word on average: least in {language_name(order[0])} "
+        f"Compared with its own monolingual tokenizer, a language needs {_percent(abs(mean))} "
+        f"{'more' if mean >= 0 else 'fewer'} tokens per word on average: least in {language_name(order[0])} "
         f"({_percent(cost[order[0]])}), most in {language_name(order[-1])} ({_percent(cost[order[-1]])}).",
         _certainty(interval),
         mean,
@@ -123,8 +123,8 @@ def _size(curve: Curve) -> Iterator[Sentence]:
     last = float(values[-1 - step] / values[-1] - 1)
     yield Sentence(
         "vocabulary size",
-        f"{close:,} of the {int(sizes[-1]):,} pieces are enough for a fertility within {_percent(CLOSE)} of the full "
-        f"vocabulary's; its last {step:,} pieces bring {_percent(last)}.",
+        f"{close:,} of the {int(sizes[-1]):,} pieces are enough to come within {_percent(CLOSE)} of the tokens per word of "
+        f"the full vocabulary; its last {step:,} pieces save {_percent(last)}.",
         "exact for this text: every size was computed",
         float(close),
     )
@@ -142,8 +142,8 @@ def _overlap(overlap: Table) -> Iterator[Sentence]:
     closest, farthest = ([language_name(name) for name in pair] for pair in (order[-1], order[0]))
     yield Sentence(
         "overlap",
-        f"{_capital(closest[0])} and {closest[1]} share the most pieces of any two languages, "
-        f"{_percent(pairs[order[-1]])} of those in either; {farthest[0]} and {farthest[1]} the fewest, "
+        f"The monolingual vocabularies of {closest[0]} and {closest[1]} overlap most: {_percent(pairs[order[-1]])} of the "
+        f"pieces in either are in both; those of {farthest[0]} and {farthest[1]} overlap least, "
         f"{_percent(pairs[order[0]])}.",
         "exact: pieces were counted",
         pairs[order[-1]],
@@ -158,7 +158,7 @@ def _unused(evaluation: Evaluation) -> Iterator[Sentence]:
         "vocabulary",
         f"{unused:,} of the {len(frequencies):,} pieces ({_percent(unused / len(frequencies))}) never occur in the "
         f"evaluation text.",
-        f"{tokens:,} tokens were looked at; more text would use more pieces",
+        f"counted on {tokens:,} tokens; more text would use more pieces",
         unused / len(frequencies),
     )
 
@@ -167,14 +167,14 @@ def _bytes(evaluation: Evaluation) -> Iterator[Sentence]:
     rates = _values(evaluation, "byte_rate", MULTILINGUAL)
     if not rates or not max(rates.values()):
         return
-    # Newlines are no piece of their own, so that code and verse have bytes however rare their characters are.
+    # A newline is a byte token, so code and verse have byte tokens even without rare characters.
     worst = max(rates, key=lambda name: rates[name])
     row = evaluation.metrics.where(metric="byte_rate", tokenizer=MULTILINGUAL, language=worst).rows()[0]
     interval = None if row["low"] is None else (row["low"], row["high"])
     compared = ", more than in any other language" if len(rates) > 1 else ""
     yield Sentence(
         "bytes",
-        f"Bytes, which newlines and rare characters become, are {_percent(rates[worst])} of the tokens in "
+        f"Byte tokens, which encode newlines and rare characters, are {_percent(rates[worst])} of the tokens in "
         f"{language_name(worst)}{compared}.",
         _certainty(interval),
         rates[worst],
@@ -189,7 +189,7 @@ def _values(evaluation: Evaluation, metric: str, tokenizer: str) -> dict[str, fl
 
 
 def _buckets(evaluation: Evaluation, tokenizer: str, language: str) -> Array:
-    """Tokens and those that start with ▁, of each bucket that has text: what fertility is made of."""
+    """The totals of fertility for each bucket with text: tokens, and tokens that start with ▁."""
     totals = evaluation.bucket_totals(tokenizer, "eval_plain")
     row = evaluation.groups.index(language)
     occupied = totals["characters"][row] > 0
@@ -197,7 +197,7 @@ def _buckets(evaluation: Evaluation, tokenizer: str, language: str) -> Array:
 
 
 def _ratio_interval(first: Array, second: Array, *, paired: bool) -> tuple[float, float] | None:
-    """The interval of how much higher the first fertility is; paired where both are of the same documents."""
+    """The interval of first / second − 1 of two fertilities; paired if both are of the same documents."""
     counts = first.shape[1], second.shape[1]
     if min(counts) < intervals.FEWEST_BUCKETS:
         return None
@@ -209,7 +209,7 @@ def _ratio_interval(first: Array, second: Array, *, paired: bool) -> tuple[float
 
 def _certainty(interval: tuple[float, float] | None) -> str:
     if interval is None:
-        return "too few documents to say how sure this is"
+        return "too few documents for an interval"
     return f"95 % interval {_percent(interval[0])} to {_percent(interval[1])}"
 
 
@@ -221,7 +221,7 @@ def _documents(evaluation: Evaluation, language: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """Two digits that count, from a tenth of a percent on.
+    """A share in percent with two significant digits, or with two decimals below 0.1 %.
 
     >>> [_percent(share) for share in (0.4312, 0.0512, 0.00012, 1.5, 0.0)]
     ['43 %', '5.1 %', '0.01 %', '150 %', '0 %']

@@ -3,9 +3,9 @@
 __all__ = ["TITLES"]
 
 TITLES = {
-    "summary": "What was found",
+    "summary": "Summary",
     "corpus": "Subsets, weights and samples",
-    "skipped": "Records that were left out",
+    "skipped": "Skipped records",
     "metrics": "Metrics",
     "sizes": "Metrics at every vocabulary size",
     "vocabulary": "Vocabulary groups",
@@ -14,9 +14,9 @@ TITLES = {
     "pieces": "Pieces of the multilingual tokenizer",
     "overlap": "Vocabulary overlap",
     "overlap_sizes": "Overlap with monolingual vocabularies at every size",
-    "outside": "Beside other tokenizers",
+    "outside": "Compared with other tokenizers",
     "outside_overlap": "Vocabulary overlap with other tokenizers",
-    "outside_words": "Words that other tokenizers cut otherwise",
+    "outside_words": "Words that other tokenizers split differently",
     "examples": "Passages in tokens",
     "findings": "The paper's findings on this text",
 }
