@@ -1,4 +1,4 @@
-"""What is in a vocabulary, what no text brings forth, and what languages use of it."""
+"""Vocabulary groups, unreachable pieces, and the use of a vocabulary by language."""
 
 import numpy as np
 import pytest

@@ -32,7 +32,7 @@ def test_one_language_of_an_unknown_code(tmp_path: Path) -> None:
     assert results.tokenizers == ["multilingual", "multilingual-400", "tlh"]
     assert results.tokenizer("tlh").model_bytes == results.tokenizer().model_bytes
     sentences = results.tables["summary"].column("sentence")
-    assert any(sentence.startswith("Tlh takes ") for sentence in sentences)
+    assert any(sentence.startswith("Tlh needs ") for sentence in sentences)
     page = results.report.read_text(encoding="utf-8")
     assert "tlh" in page
 
@@ -49,7 +49,7 @@ def test_twelve_languages(tmp_path: Path) -> None:
 def test_a_language_without_text(tmp_path: Path) -> None:
     corpus = {"sv": made_up_documents(200), "da": [], "is": ["ein", "ein"]}
     results, warnings = run_study(write_study(tmp_path, corpus=corpus, text=plain()))
-    assert 'the language "da" has no text to train on: no tokenizer of its own' in warnings
+    assert 'the language "da" has no text to train on, so it gets no tokenizer of its own' in warnings
     assert 'the language "da" has no text to evaluate on: no figures' in warnings
     assert "da" not in results.tokenizers
     figures = results.tables["metrics"].where(language="da", tokenizer="multilingual", metric="fertility").rows()
@@ -63,9 +63,7 @@ def test_a_language_too_small_for_the_vocabulary(tmp_path: Path) -> None:
     results, warnings = run_study(write_study(tmp_path, corpus=corpus, text=plain()))
     size = results.tokenizer("is").vocab_size
     assert size < 512
-    assert warnings == [
-        f'the language "is" has text for {size} pieces, and not for 512: its own tokenizer is that much smaller'
-    ]
+    assert warnings == [f'the language "is" has text for only {size} pieces, not 512: its own tokenizer has that size']
     assert results.tables["metrics"].where(tokenizer="is").column("vocab_size")[0] == size
 
 
@@ -82,7 +80,7 @@ def test_a_corpus_too_small_for_the_vocabulary(tmp_path: Path) -> None:
     )
     results, warnings = run_study(path)
     assert results.tokenizers == ["multilingual", "sv"]
-    assert any(warning.startswith("size 400 left out: the text allows ") for warning in warnings)
+    assert any(warning.startswith("size 400 is left out: the text allows only ") for warning in warnings)
 
 
 def test_a_size_that_has_no_room_for_characters(tmp_path: Path) -> None:
@@ -94,9 +92,7 @@ def test_a_size_that_has_no_room_for_characters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("side", "word"), [("eval", "evaluate"), ("train", "train")], ids=["eval", "train"])
 def test_nothing_sampled(tmp_path: Path, side: str, word: str) -> None:
     text = plain().replace('eval = "40%"' if side == "eval" else 'train = "60%"', f'{side} = "0.0001%"')
-    with pytest.raises(
-        InputError, match=rf"no document was sampled to {word} on, of \d+; raise {side} in \[sampling\]"
-    ):
+    with pytest.raises(InputError, match=rf"no document of \d+ was sampled to {word} on; raise {side} in \[sampling\]"):
         run_study(write_study(tmp_path, corpus={"sv": made_up_documents(30)}, text=text))
 
 

@@ -152,7 +152,7 @@ def test_another_recipe_reads_no_document(study: Path) -> None:
     assert times(study.parent / "out" / "counts") == counts
     assert results.tokenizer().vocab_size == 600
     assert results.tables["metrics"].where(tokenizer="sv").column("vocab_size")[0] == 600
-    assert ["going on with the counts" in warning for warning in warnings] == [True]
+    assert ["the corpus is missing; using the counts" in warning for warning in warnings] == [True]
     after = contents(study.parent / "out")
     assert after.keys() == before.keys()
     assert after["passages.json"] == before["passages.json"]
@@ -247,7 +247,7 @@ def test_force_does_all_again_and_takes_over(study: Path) -> None:
 def test_what_others_made_is_not_overwritten(tmp_path: Path) -> None:
     path = write_study(tmp_path)
     (tmp_path / "out" / "tokenizers" / "multilingual").mkdir(parents=True)
-    with pytest.raises(InputError, match="exists already, and was not made by piecework run; pass --force"):
+    with pytest.raises(InputError, match="exists already and was not written by piecework run; pass --force"):
         run_study(path)
 
 

@@ -123,8 +123,8 @@ def _size(curve: Curve) -> Iterator[Sentence]:
     last = float(values[-1 - step] / values[-1] - 1)
     yield Sentence(
         "vocabulary size",
-        f"{close:,} of the {int(sizes[-1]):,} pieces are enough to come within {_percent(CLOSE)} of the tokens per word of "
-        f"the full vocabulary; its last {step:,} pieces save {_percent(last)}.",
+        f"{close:,} of the {int(sizes[-1]):,} pieces are enough to come within {_percent(CLOSE)} of the full "
+        f"vocabulary's tokens per word; its last {step:,} pieces save {_percent(last)}.",
         "exact for this text: every size was computed",
         float(close),
     )
@@ -142,8 +142,8 @@ def _overlap(overlap: Table) -> Iterator[Sentence]:
     closest, farthest = ([language_name(name) for name in pair] for pair in (order[-1], order[0]))
     yield Sentence(
         "overlap",
-        f"The monolingual vocabularies of {closest[0]} and {closest[1]} overlap most: {_percent(pairs[order[-1]])} of the "
-        f"pieces in either are in both; those of {farthest[0]} and {farthest[1]} overlap least, "
+        f"The monolingual vocabularies of {closest[0]} and {closest[1]} overlap most: {_percent(pairs[order[-1]])} of "
+        f"the pieces in either are in both; those of {farthest[0]} and {farthest[1]} overlap least, "
         f"{_percent(pairs[order[0]])}.",
         "exact: pieces were counted",
         pairs[order[-1]],
