@@ -50,7 +50,7 @@ def test_a_language_without_text(tmp_path: Path) -> None:
     corpus = {"sv": made_up_documents(200), "da": [], "is": ["ein", "ein"]}
     results, warnings = run_study(write_study(tmp_path, corpus=corpus, text=plain()))
     assert 'the language "da" has no text to train on, so it gets no tokenizer of its own' in warnings
-    assert 'the language "da" has no text to evaluate on: no figures' in warnings
+    assert 'the language "da" has no text to evaluate on, so it has no metrics' in warnings
     assert "da" not in results.tokenizers
     figures = results.tables["metrics"].where(language="da", tokenizer="multilingual", metric="fertility").rows()
     assert [row["value"] for row in figures] == [None]
