@@ -134,9 +134,7 @@ def main() -> None:
         if soak.studies % 20 == 0:
             print(f"{soak.studies} studies, {soak.resident_mb[-1]:.0f} MB", file=sys.stderr, flush=True)
     soak.check_memory()
-    print(
-        f"{soak.studies} studies, {2 * soak.studies} runs, {soak.resident_mb[-1]:.0f} MB at the end, nothing left behind"
-    )
+    print(f"{soak.studies} studies, each run twice, {soak.resident_mb[-1]:.0f} MB at the end, nothing left behind")
 
 
 if __name__ == "__main__":
