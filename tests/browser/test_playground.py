@@ -44,7 +44,7 @@ def tokenizers(folder: Path) -> dict[str, pw.Tokenizer]:
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
     counts = pw.count_units({"prose": PROSE, "code": CODE})
-    catalogue = Catalogue.of_models({name: folder / name for name in ("both", "prose", "code")}, counts=counts)
+    catalogue = Catalogue.from_models({name: folder / name for name in ("both", "prose", "code")}, counts=counts)
     with serve_in_background(catalogue, listen(port=0)) as url:
         yield url
 
@@ -53,21 +53,21 @@ def address(folder: Path) -> Iterator[str]:
 def answered(page: Page) -> Iterator[None]:
     """What happens in the block changes the lanes, and the page has drawn them when it ends."""
     body = page.locator("body")  # not wait_for_function: the page's policy lets nobody evaluate text
-    before = body.get_attribute("data-shown")
+    before = body.get_attribute("data-answers")
     yield
-    expect(body).not_to_have_attribute("data-shown", str(before), timeout=20_000)
+    expect(body).not_to_have_attribute("data-answers", str(before), timeout=20_000)
 
 
 def opened(visit: Visitor, address: str, **options: object) -> tuple[Visit, Page]:
     made = visit(address, permissions=PERMISSIONS, **options)
-    made.page.wait_for_selector("body[data-shown]")
+    made.page.wait_for_selector("body[data-answers]")
     return made, made.page
 
 
 def reload(page: Page) -> None:
     page.wait_for_timeout(400)  # the address is written a quarter of a second after the last change
     page.reload()
-    page.wait_for_selector("body[data-shown]")
+    page.wait_for_selector("body[data-answers]")
 
 
 def put(page: Page, text: str) -> None:
@@ -98,8 +98,10 @@ def lane(page: Page, number: int) -> Locator:
     return page.locator(".lane").nth(number)
 
 
-def figure(page: Page, number: int, name: str) -> str:
-    entry = lane(page, number).locator(".figures div").filter(has=page.locator("dt", has_text=re.compile(f"^{name}$")))
+def statistic(page: Page, number: int, name: str) -> str:
+    entry = (
+        lane(page, number).locator(".statistics div").filter(has=page.locator("dt", has_text=re.compile(f"^{name}$")))
+    )
     return entry.locator("dd").inner_text()
 
 
@@ -115,9 +117,9 @@ def test_typing_updates_every_lane(visit: Visitor, address: str, folder: Path) -
     for number, name in enumerate(("both", "prose")):
         wanted = oracle(folder, name).encode("för land 12 😀")
         expect(lane(page, number).locator(".tokens")).to_have_text(" ".join(map(str, wanted)), use_inner_text=True)
-        assert figure(page, number, "tokens") == str(len(wanted))
-        assert figure(page, number, "per word") == f"{len(wanted) / 4:.2f}"
-    expect(page.locator("#text-figures")).to_have_text("13 characters, 4 words, 17 bytes")
+        assert statistic(page, number, "tokens") == str(len(wanted))
+        assert statistic(page, number, "tokens per word") == f"{len(wanted) / 4:.2f}"
+    expect(page.locator("#text-statistics")).to_have_text("13 characters, 4 words, 17 bytes")
 
 
 def test_ids_are_sentencepieces(
@@ -169,7 +171,7 @@ def test_a_hundred_thousand_characters(visit: Visitor, address: str, folder: Pat
     # One more is refused in words, and what was there stays.
     page.evaluate("document.getElementById('text').value += 'x'")
     page.locator("#text").dispatch_event("input")
-    expect(page.locator("#message")).to_contain_text("100,001 characters; the playground takes up to 100,000")
+    expect(page.locator("#message")).to_contain_text("100,001 characters; the limit is 100,000")
     assert page.input_value("#text") == text
 
 
@@ -178,7 +180,7 @@ def test_ten_megabytes_are_refused_politely(visit: Visitor, address: str) -> Non
     put(page, "för")
     paste(page, "x" * 10_000_000)
     expect(page.locator("#message")).to_have_text(
-        "What you pasted has 10,000,000 characters; the playground takes up to 100,000. The text is as it was."
+        "What you pasted has 10,000,000 characters; the limit is 100,000. The text has not changed."
     )
     assert page.input_value("#text") == "för"
     put(page, "för land")
@@ -233,13 +235,13 @@ def test_the_slider_cuts_as_resize_does(visit: Visitor, address: str, tokenizers
     both = tokenizers["both"]
     counts = pw.count_units({"prose": PROSE, "code": CODE})
     slider = lane(page, 0).get_by_label("Vocabulary size", exact=True)
-    number = lane(page, 0).get_by_label("Vocabulary size, exactly")
+    number = lane(page, 0).get_by_label("Exact vocabulary size")
     for position in (0, 250, 600, 990):
         with answered(page):
             slider.fill(str(position))
         size = int(number.input_value())
         smaller = both.resize(size)
-        expect(lane(page, 0).locator(".figures dd").first).to_have_text(f"{len(smaller.encode(text)):,}")
+        expect(lane(page, 0).locator(".statistics dd").first).to_have_text(f"{len(smaller.encode(text)):,}")
         evaluation = pw.evaluate({"smaller": smaller}, counts, metrics=["fertility"])
         for row in evaluation.metrics.rows():
             shown = lane(page, 0).locator(f'.languages [data-language="{row["language"]}"] dd')
@@ -268,7 +270,7 @@ def is_part(token: pw.Token) -> bool:
 def test_words_break_while_the_slider_is_dragged(visit: Visitor, address: str) -> None:
     _, page = opened(visit, address)
     put(page, "\n".join(PROSE[:12]))
-    tokens = int(figure(page, 0, "tokens"))
+    tokens = int(statistic(page, 0, "tokens"))
     expect(lane(page, 0).locator(".languages [data-language]")).to_have_count(2)  # or it would move while they come
     expect(lane(page, 1).locator(".languages [data-language]")).to_have_count(2)
     box = lane(page, 0).get_by_label("Vocabulary size", exact=True).bounding_box()
@@ -279,9 +281,9 @@ def test_words_break_while_the_slider_is_dragged(visit: Visitor, address: str) -
     for step in range(1, 9):
         page.mouse.move(box["x"] + box["width"] * (1 - step / 10), box["y"] + box["height"] / 2)
         page.wait_for_timeout(40)
-        seen.append(int(figure(page, 0, "tokens").replace(",", "")))
-    expect(lane(page, 0).locator(".figures dd").first).not_to_have_text(str(tokens))
-    seen.append(int(figure(page, 0, "tokens").replace(",", "")))
+        seen.append(int(statistic(page, 0, "tokens").replace(",", "")))
+    expect(lane(page, 0).locator(".statistics dd").first).not_to_have_text(str(tokens))
+    seen.append(int(statistic(page, 0, "tokens").replace(",", "")))
     page.mouse.up()
     assert seen == sorted(seen)
     assert seen[-1] > 1.3 * tokens
@@ -360,8 +362,8 @@ def test_the_state_survives_a_reload(visit: Visitor, address: str) -> None:
     with answered(page):
         lane(page, 0).get_by_label("Tokenizer").select_option("code")
     with answered(page):
-        lane(page, 1).get_by_label("Vocabulary size, exactly").fill("500")
-        lane(page, 1).get_by_label("Vocabulary size, exactly").press("Enter")
+        lane(page, 1).get_by_label("Exact vocabulary size").fill("500")
+        lane(page, 1).get_by_label("Exact vocabulary size").press("Enter")
     page.get_by_label("pieces", exact=True).check()
     page.check("#whitespace")
     page.uncheck("#differences")
@@ -370,7 +372,7 @@ def test_the_state_survives_a_reload(visit: Visitor, address: str) -> None:
     reload(page)
     assert page.input_value("#text") == text
     assert [lane(page, i).get_by_label("Tokenizer").input_value() for i in range(3)] == ["code", "prose", "code"]
-    assert lane(page, 1).get_by_label("Vocabulary size, exactly").input_value() == "500"
+    assert lane(page, 1).get_by_label("Exact vocabulary size").input_value() == "500"
     assert [lane(page, i).locator(".tokens").inner_text() for i in range(3)] == before
     assert page.is_checked("#whitespace")
     assert not page.is_checked("#differences")
@@ -437,8 +439,8 @@ def test_copied_python_gives_the_ids(
     text = "för \"land\"\n\\n 😀 'x' \u2028 {}"
     put(page, text)
     with answered(page):
-        lane(page, 1).get_by_label("Vocabulary size, exactly").fill("450")
-        lane(page, 1).get_by_label("Vocabulary size, exactly").press("Enter")
+        lane(page, 1).get_by_label("Exact vocabulary size").fill("450")
+        lane(page, 1).get_by_label("Exact vocabulary size").press("Enter")
     # The answer that came may be that of the text before.
     for _ in range(50):
         program = copied(page, "Python")
@@ -454,7 +456,7 @@ def test_copied_python_gives_the_ids(
 def test_vocabulary_browser(visit: Visitor, address: str, tokenizers: dict[str, pw.Tokenizer]) -> None:
     _, page = opened(visit, address)
     page.get_by_role("button", name="Vocabulary", exact=True).click()
-    expect(page.locator("#vocabulary-figures")).to_have_text("700 pieces")
+    expect(page.locator("#vocabulary-statistics")).to_have_text("700 pieces")
     rows = page.locator(".vrows .vrow")
     page.locator(".viewport").evaluate("element => element.scrollTop = element.scrollHeight")
     last = page.locator(".vrow[aria-rowindex='701'] .c-id")
@@ -463,14 +465,14 @@ def test_vocabulary_browser(visit: Visitor, address: str, tokenizers: dict[str, 
     search = page.get_by_label("Search pieces")
     search.fill("för")
     wanted = [piece.text for piece in tokenizers["both"].pieces if "för" in piece.text]
-    expect(page.locator("#vocabulary-figures")).to_have_text(f"{len(wanted)} pieces")
+    expect(page.locator("#vocabulary-statistics")).to_have_text(f"{len(wanted)} pieces")
     shown = page.locator(".vrows .c-piece").all_text_contents()
     assert len(shown) > 20
     assert shown == wanted[: len(shown)]
     page.get_by_label("Regular expression").check()
     search.fill("^▁.$")
     wanted = [piece.text for piece in tokenizers["both"].pieces if re.fullmatch("▁.", piece.text)]
-    expect(page.locator("#vocabulary-figures")).to_have_text(f"{len(wanted)} pieces")
+    expect(page.locator("#vocabulary-statistics")).to_have_text(f"{len(wanted)} pieces")
 
 
 def test_an_expression_that_is_none(visit: Visitor, address: str) -> None:
@@ -478,7 +480,7 @@ def test_an_expression_that_is_none(visit: Visitor, address: str) -> None:
     page.get_by_role("button", name="Vocabulary", exact=True).click()
     page.get_by_label("Regular expression").check()
     page.get_by_label("Search pieces").fill("(")
-    expect(page.locator("#vocabulary .error")).to_contain_text("no regular expression that can be used")
+    expect(page.locator("#vocabulary .error")).to_contain_text("not a valid regular expression")
     assert all("400" in error for error in made.errors)  # the browser tells of each refusal
     made.errors.clear()
     page.get_by_label("Search pieces").fill("a")
@@ -525,7 +527,7 @@ def test_the_colours_can_be_chosen(visit: Visitor, address: str) -> None:
     _, page = opened(visit, address, color_scheme="light")
     background = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(background)
-    page.get_by_role("button", name="Colours: as the system").click()
+    page.get_by_role("button", name="Colours: system").click()
     page.get_by_role("button", name="Colours: light").click()
     assert page.evaluate(background) != light
     page.reload()

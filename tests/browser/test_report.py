@@ -106,7 +106,7 @@ def test_no_scrolling_sideways(address: str, visit: Visitor, width: int) -> None
     page = visit(address, width=width).page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     wider = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.parentElement.id)"
-    # Figures that would be too small to read keep their size, and scroll in their own box.
+    # Charts that would be too small to read keep their size, and scroll in their own box.
     assert set(page.eval_on_selector_all(".chart", wider)) <= {"monolingual-table"}
 
 

@@ -1,4 +1,4 @@
-"""What the playground answers: the ids of sentencepiece, the figures of resized tokenizers, mistakes in plain words."""
+"""Answers of the playground: ids of sentencepiece, estimates of resized tokenizers, clear error messages."""
 
 import signal
 import subprocess
@@ -10,8 +10,8 @@ import sentencepiece
 import piecework as pw
 from cli.command import COMMAND, environment
 from piecework.playground.catalogue import Catalogue, NativeTokenizer
-from piecework.playground.figures import METRICS, FiguresOfAll
-from piecework.playground.requests import MOST_CHARACTERS
+from piecework.playground.estimates import METRICS, EstimateStore
+from piecework.playground.requests import MAX_CHARACTERS
 from playground.examples import LINES, texts, tokenizer
 from playground.running import Server, running
 
@@ -25,7 +25,7 @@ def lanes(server: Server, text: str, *choices: tuple[str, int | None]) -> list[d
 def test_ids_are_sentencepieces(server: Server, models: Path) -> None:
     names = ("paper", "without bytes")
     oracles = [sentencepiece.SentencePieceProcessor(str(models / name / "tokenizer.model")) for name in names]
-    long = " ".join(LINES * 300)[:MOST_CHARACTERS]
+    long = " ".join(LINES * 300)[:MAX_CHARACTERS]
     for text in [*texts(40, seed=5), "\U0010ffff" * 3, long]:
         found = lanes(server, text, *((name, None) for name in names))
         assert [lane["ids"] for lane in found] == [oracle.encode(text) for oracle in oracles]
@@ -62,7 +62,7 @@ def test_merges_and_vocabulary(server: Server) -> None:
         ("merges", {"text": "", "tokenizer": "paper", "at": 0}, "outside a text of 0 characters"),
         ("merges", {"text": "a", "tokenizer": "paper", "at": 7}, None),
         ("cuts", {"text": "a", "tokenizer": "nothing"}, 'no tokenizer "nothing"'),
-        ("figures", {"tokenizer": "paper", "metric": "fertility", "vocab_size": 400}, "no counted text"),
+        ("estimates", {"tokenizer": "paper", "metric": "fertility", "vocab_size": 400}, "no counted text"),
         ("vocabulary", {"tokenizer": "paper", "search": {"text": "(", "mode": "regex"}}, "regular expression"),
         ("vocabulary", {"tokenizer": "paper", "search": {"limit": 100_000}}, "search.limit"),
         ("encode", {"text": 7, "lanes": []}, "text: Input should be a valid string"),
@@ -79,20 +79,20 @@ def test_mistakes_in_plain_words(server: Server, path: str, body: object, messag
     assert message in content["error"]
 
 
-def test_figures_are_those_of_resized_tokenizers() -> None:
+def test_estimates_are_those_of_resized_tokenizers() -> None:
     documents = {"sv": LINES[5:7] * 20, "code": LINES[:5] * 20}
     counts = pw.count_units(documents)
     catalogue = Catalogue({"paper": lambda: NativeTokenizer(tokenizer(), name="paper")}, counts=counts)
-    figures = FiguresOfAll(catalogue).of("paper")
+    estimates = EstimateStore(catalogue).get("paper")
     for size in (340, 400, 420):
         smaller = tokenizer().resize(size)
         evaluation = pw.evaluate({"smaller": smaller}, counts, metrics=METRICS)
         for metric in METRICS:
             wanted = {row["language"]: row["value"] for row in evaluation.metrics.where(metric=metric).rows()}
-            assert {row["language"]: row["value"] for row in figures.at(metric, size)} == wanted
-    with pytest.raises(pw.InputError, match="size 7: there are figures from"):
-        figures.at("fertility", 7)
-    assert figures.use.sum() == sum(len(tokenizer().encode(text)) for group in documents.values() for text in group)
+            assert {row["language"]: row["value"] for row in estimates.at(metric, size)} == wanted
+    with pytest.raises(pw.InputError, match="size 7: estimates exist from"):
+        estimates.at("fertility", 7)
+    assert estimates.use.sum() == sum(len(tokenizer().encode(text)) for group in documents.values() for text in group)
 
 
 def test_nothing_to_show_and_models_that_are_none(tmp_path: Path) -> None:

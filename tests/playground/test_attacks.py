@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from piecework.playground.connections import MOST_CONNECTIONS
-from piecework.playground.requests import MOST_BYTES
+from piecework.playground.connections import MAX_CONNECTIONS
+from piecework.playground.requests import MAX_BYTES
 from playground.examples import tokenizer
 from playground.running import Server, running
 
@@ -98,7 +98,7 @@ def test_other_pages_are_not_answered(server: Server) -> None:
 def test_path_traversal(server: Server, path: str) -> None:
     status, content, _ = server.request("GET", path)
     assert status == 404
-    assert content == {"error": "there is nothing here; the playground is at /"}
+    assert content == {"error": "not found; the playground is at /"}
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "GET", "FOO"])
@@ -170,7 +170,7 @@ def test_a_body_that_is_promised_and_never_sent(server: Server) -> None:
         for _ in range(50):
             opened = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
             head = f"POST /api/encode HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
-            opened.sendall(f"{head}Content-Length: {MOST_BYTES}\r\n\r\n{{".encode())
+            opened.sendall(f"{head}Content-Length: {MAX_BYTES}\r\n\r\n{{".encode())
         assert server.request("GET", "/")[0] == 200
 
 
@@ -235,7 +235,7 @@ def test_thousands_of_idle_connections(server: Server) -> None:
                 if number % 500 == 499:
                     answer = server.ask("encode", {"text": TEXT, "lanes": [{"tokenizer": "paper"}]})
                     assert answer["lanes"][0]["ids"] == tokenizer().encode(TEXT)
-            assert server.open_files < MOST_CONNECTIONS + 60
+            assert server.open_files < MAX_CONNECTIONS + 60
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 

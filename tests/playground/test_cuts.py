@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 import piecework as pw
 from piecework.playground.cuts import NEVER, SizedTokenizer
-from piecework.playground.lanes import Utf16Places, cut_columns, lane
+from piecework.playground.lanes import Utf16Offsets, cut_columns, lane
 from piecework.tokenizer.columns import token_columns
 from playground.examples import LINES, RECIPES, texts, tokenizer
 from properties import texts as drawn
@@ -85,16 +85,16 @@ def test_what_has_no_sizes_says_why(change: dict[str, object], reason: str) -> N
         SizedTokenizer(pw.Tokenizer.from_bytes(written.getvalue()), name="theirs")
 
 
-def test_places_are_javascripts() -> None:
+def test_offsets_count_utf16_units() -> None:
     text = "😀 regnar 👩\u200d👧x"
     units = len(text.encode("utf-16-le")) // 2
-    columns = cut_columns(SIZED, text, Utf16Places(text))
+    columns = cut_columns(SIZED, text, Utf16Offsets(text))
     assert len(columns["joins"]) == units
     assert columns["joins"][1] == 0  # the second half of 😀
     assert columns["fallback"].tolist() == [0, 10, 12, 13]
     assert columns["fallback_tokens"].tolist() == [4, 4, 3, 4]
     from piecework.playground.catalogue import NativeTokenizer
 
-    found = lane(NativeTokenizer(PAPER, name="paper"), text, Utf16Places(text))
+    found = lane(NativeTokenizer(PAPER, name="paper"), text, Utf16Offsets(text))
     assert int(found["lengths"].sum()) == units
     assert found["ids"].tolist() == PAPER.encode(text)

@@ -28,11 +28,11 @@ def test_worked_example() -> None:
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_merges_lead_to_the_tokens(recipe: str) -> None:
     full = tokenizer(recipe)
-    shown = NativeTokenizer(full, name=recipe)
+    paper = NativeTokenizer(full, name=recipe)
     pieces = {piece.text for piece in full.pieces}
     for text in texts(60, seed=3):
         for at in range(0, len(text), 5):
-            word = word_merges(shown, text, at=at)
+            word = word_merges(paper, text, at=at)
             texts_of_nodes = [*word.leaves, *(step.piece for step in word.steps)]
             for step in word.steps:
                 assert step.left == texts_of_nodes[step.left_node]
@@ -56,18 +56,18 @@ def test_frequencies_are_how_often_training_merged() -> None:
 
 
 def test_at_the_start_the_prefix_is_a_leaf() -> None:
-    shown = NativeTokenizer(tokenizer(), name="paper")
-    word = word_merges(shown, "regnar", at=0)
+    paper = NativeTokenizer(tokenizer(), name="paper")
+    word = word_merges(paper, "regnar", at=0)
     assert word.leaves[0] == "▁"
     whole = tokenizer().encode_pieces("regnar")
     texts_of_nodes = [*word.leaves, *(step.piece for step in word.steps)]
     assert [texts_of_nodes[node] for node in word.tokens] == whole
 
 
-def test_places_outside_and_words_too_long() -> None:
-    shown = NativeTokenizer(tokenizer(), name="paper")
-    with pytest.raises(pw.InputError, match="place 5 lies outside"):
-        word_merges(shown, "regn", at=5)
+def test_offsets_outside_and_words_too_long() -> None:
+    paper = NativeTokenizer(tokenizer(), name="paper")
+    with pytest.raises(pw.InputError, match="offset 5 is outside"):
+        word_merges(paper, "regn", at=5)
     with pytest.raises(pw.InputError, match=r"a word of 10,000 characters"):
-        word_merges(shown, "x" * 10_000, at=0)
-    assert len(word_merges(shown, "x" * (LONGEST - 1), at=0).leaves) == LONGEST
+        word_merges(paper, "x" * 10_000, at=0)
+    assert len(word_merges(paper, "x" * (LONGEST - 1), at=0).leaves) == LONGEST

@@ -1,4 +1,4 @@
-"""Lanes of other libraries' tokenizers: their ids, and places that the page can draw."""
+"""Lanes of other libraries' tokenizers: their ids, and offsets that the page can draw."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import tokenizers
 
 import piecework as pw
 from piecework.playground.catalogue import Catalogue
-from piecework.playground.lanes import Utf16Places, lane
+from piecework.playground.lanes import Utf16Offsets, lane
 from playground.examples import LINES, texts
 
 FILES = {"byte-level": "byte-level.json", "unigram": "unigram.model"}
@@ -28,11 +28,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_their_ids_and_every_character_in_its_place(folder: Path) -> None:
-    catalogue = Catalogue.of_models({name: folder / FILES[name] for name in FILES})
+    catalogue = Catalogue.from_models({name: folder / FILES[name] for name in FILES})
     rust = tokenizers.Tokenizer.from_file(str(folder / "byte-level.json"))
     unigram = sentencepiece.SentencePieceProcessor(str(folder / "unigram.model"))
     for text in texts(40, seed=11):
-        found = {name: lane(catalogue[name], text, Utf16Places(text)) for name in catalogue.names}
+        found = {name: lane(catalogue[name], text, Utf16Offsets(text)) for name in catalogue.names}
         assert found["byte-level"]["ids"].tolist() == rust.encode(text).ids
         assert found["unigram"]["ids"].tolist() == unigram.encode(text)
         units = len(text.encode("utf-16-le")) // 2
@@ -47,15 +47,15 @@ def test_their_ids_and_every_character_in_its_place(folder: Path) -> None:
 
 
 def test_parts_of_characters_are_bytes(folder: Path) -> None:
-    catalogue = Catalogue.of_models({"byte-level": folder / "byte-level.json"})
-    found = lane(catalogue["byte-level"], "a 😀", Utf16Places("a 😀"))
+    catalogue = Catalogue.from_models({"byte-level": folder / "byte-level.json"})
+    found = lane(catalogue["byte-level"], "a 😀", Utf16Offsets("a 😀"))
     pieces = [found["pieces"][i] for i in found["ids"].tolist()]
     assert pieces == ["a", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]
     assert len(found["bytes"]) == 4
 
 
 def test_what_is_not_known_of_them_is_said(folder: Path) -> None:
-    catalogue = Catalogue.of_models({"unigram": folder / "unigram.model"})
+    catalogue = Catalogue.from_models({"unigram": folder / "unigram.model"})
     with pytest.raises(pw.InputError, match="a tokenizer of another library"):
         catalogue.native("unigram")
     rows = catalogue["unigram"].rows

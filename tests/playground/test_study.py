@@ -1,4 +1,4 @@
-"""A whole study in the playground: its tokenizers, figures at every size, frequencies; with counts and without."""
+"""A whole study in the playground: its tokenizers, estimates at every size, frequencies; with counts and without."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,7 @@ import piecework as pw
 from piecework.pipeline.results import StudyResults
 from piecework.playground.app import Answers
 from piecework.playground.catalogue import Catalogue
-from piecework.playground.figures import METRICS, FiguresOfAll
+from piecework.playground.estimates import METRICS, EstimateStore
 from piecework.playground.requests import MergesRequest, VocabularyRequest
 from pipeline.studies import run_study, write_study
 from playground.running import running
@@ -28,8 +28,8 @@ def results(folder: Path) -> StudyResults:
 
 
 @pytest.mark.parametrize("name", ["multilingual", "multilingual-512", "sv"])
-def test_figures_of_its_tokenizers_equal_resize(results: StudyResults, name: str) -> None:
-    figures = FiguresOfAll(Catalogue.of_study(results)).of(name)
+def test_estimates_of_its_tokenizers_equal_resize(results: StudyResults, name: str) -> None:
+    estimates = EstimateStore(Catalogue.from_study(results)).get(name)
     tokenizer = results.tokenizer(name)
     assert results.counts is not None
     for size in (450, 500, tokenizer.vocab_size):
@@ -38,15 +38,15 @@ def test_figures_of_its_tokenizers_equal_resize(results: StudyResults, name: str
         evaluation = pw.evaluate({"smaller": tokenizer.resize(size)}, results.counts, metrics=METRICS)
         for metric in METRICS:
             wanted = {row["language"]: row["value"] for row in evaluation.metrics.where(metric=metric).rows()}
-            found = {row["language"]: row["value"] for row in figures.at(metric, size) if row["language"] in wanted}
+            found = {row["language"]: row["value"] for row in estimates.at(metric, size) if row["language"] in wanted}
             assert found == wanted
-    drawn = figures.drawn("fertility")
-    assert drawn["sizes"][0] == figures.first_size
+    drawn = estimates.curve_points("fertility")
+    assert drawn["sizes"][0] == estimates.first_size
     assert drawn["sizes"][-1] == tokenizer.vocab_size
 
 
 def test_use_of_the_pieces(results: StudyResults) -> None:
-    answers = Answers(Catalogue.of_study(results))
+    answers = Answers(Catalogue.from_study(results))
     search = {"sort": "sv", "descending": True, "limit": 5}
     asked = VocabularyRequest.model_validate({"tokenizer": "multilingual", "search": search})
     found = answers.vocabulary(asked)
@@ -58,7 +58,7 @@ def test_use_of_the_pieces(results: StudyResults) -> None:
 
 @pytest.mark.parametrize("name", ["multilingual", "multilingual-512", "sv"])
 def test_merges_have_the_frequencies_of_training(results: StudyResults, name: str) -> None:
-    answers = Answers(Catalogue.of_study(results))
+    answers = Answers(Catalogue.from_study(results))
     tokenizer = results.tokenizer(name)
     words = [piece.text for piece in tokenizer.pieces if piece.group == "regular" and piece.text.startswith("▁")]
     asked = MergesRequest(text=max(words, key=len)[1:], tokenizer=name, at=0)
@@ -78,11 +78,11 @@ def test_without_counts_the_tables_tell(folder: Path, tmp_path: Path) -> None:
         _, about, _ = server.request("GET", "/api/about")
         assert about["study"] == "small"
         assert about["tokenizers"][:2] == ["multilingual", "multilingual-400"]
-        assert about["with_figures"] == ["multilingual"]
+        assert about["with_estimates"] == ["multilingual"]
         asked = {"tokenizer": "multilingual", "metric": "fertility", "vocab_size": 500, "curves": True}
-        figures = server.ask("figures", asked)
-        assert {row["language"] for row in figures["figures"]} == {"code", "da", "is", "sv", "overall"}
-        status, content, _ = server.request("POST", "/api/figures", asked | {"tokenizer": "sv"})
+        answer = server.ask("estimates", asked)
+        assert {row["language"] for row in answer["estimates"]} == {"code", "da", "is", "sv", "overall"}
+        status, content, _ = server.request("POST", "/api/estimates", asked | {"tokenizer": "sv"})
         assert status == 400
         assert "no counted text" in content["error"]
 

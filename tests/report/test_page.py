@@ -10,7 +10,7 @@ import pytest
 
 from piecework.pipeline.results import StudyResults
 from piecework.report import notebook_html, write_figures, write_report
-from piecework.report.page import TEMPLATES, figures_of, render
+from piecework.report.page import TEMPLATES, render, study_figures
 from report.html import Element, parse
 from report.studies import HOSTILE_LANGUAGE, HOSTILE_NAME
 
@@ -180,7 +180,7 @@ def test_the_same_page_every_time(hostile: StudyResults, source: str, tmp_path: 
 def test_figures_as_files(hostile: StudyResults, tmp_path: Path) -> None:
     paths = write_figures(hostile, tmp_path / "figures")
     assert [path.name for path in paths] == [f"{name}.svg" for name in FIGURES]
-    for path, figure in zip(paths, figures_of(hostile), strict=True):
+    for path, figure in zip(paths, study_figures(hostile), strict=True):
         text = path.read_text(encoding="utf-8")
         assert "var(" not in text
         root = ElementTree.fromstring(text)
@@ -193,7 +193,7 @@ def test_in_a_notebook(hostile: StudyResults) -> None:
     page = parse(notebook_html(hostile))
     assert page.all("script") == []
     assert len(page.all("svg")) == len(FIGURES)
-    for figure in figures_of(hostile):
+    for figure in study_figures(hostile):
         assert figure.title in page.text
     assert "var(" not in notebook_html(hostile)
     assert HOSTILE_NAME in page.text
@@ -205,8 +205,8 @@ def test_what_is_missing_is_left_out(bare: StudyResults) -> None:
         name for name in SECTIONS if name not in ("monolingual", "overlap")
     ]
     corpus = next(each for each in page.all("section") if each.attributes["id"] == "corpus").text
-    assert "No document was found in made-up_empty." in corpus
-    assert "There is no evaluation text in empty" in corpus
+    assert "No documents in made-up_empty." in corpus
+    assert "No evaluation text in empty" in corpus
     assert "None" not in page.text
     assert "nan" not in page.text.lower().replace("finan", "")
 

@@ -8,7 +8,7 @@ import pytest
 from piecework.pipeline.results import StudyResults
 from piecework.report.blocks import Heading, Sheet
 from piecework.report.charts import BarChart, DotChart, HeatChart, Histogram, LineChart
-from piecework.report.page import figures_of
+from piecework.report.page import study_figures
 from piecework.report.sections.sizes import _gain
 
 Charts = dict[str, BarChart | DotChart | HeatChart | Histogram | LineChart]
@@ -16,7 +16,7 @@ Charts = dict[str, BarChart | DotChart | HeatChart | Histogram | LineChart]
 
 @pytest.fixture(scope="module")
 def charts(hostile: StudyResults) -> Charts:
-    return {figure.name: figure.chart for figure in figures_of(hostile)}  # type: ignore[misc]
+    return {figure.name: figure.chart for figure in study_figures(hostile)}  # type: ignore[misc]
 
 
 def values(results: StudyResults, metric: str, tokenizer: str = "multilingual") -> dict[str, float]:
@@ -102,7 +102,7 @@ def test_gain_of_too_few_sizes() -> None:
 def test_a_table_as_it_is_read_and_copied() -> None:
     kinds = ["text", "ids", "number", "plain", "share", "count", "bytes", "verdict"]
     row = ("a", "1-5, 7", 1.23456, 0.5, 0.12345, 63736, 1_234_567, True)
-    sheet = Sheet.of("all", [Heading(kind, kind) for kind in kinds], [row, (None,) * 8])  # type: ignore[arg-type]
+    sheet = Sheet.build("all", [Heading(kind, kind) for kind in kinds], [row, (None,) * 8])  # type: ignore[arg-type]
     first, second = sheet.cells()
     assert [cell.text.replace("\u2060", "") for cell in first] == [
         "a",

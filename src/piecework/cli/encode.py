@@ -63,7 +63,7 @@ def _compare(terminal: Terminal, model: Path | None, output: str | None, argumen
     from piecework.cli.tokenizer_names import named_sources
     from piecework.playground.catalogue import Catalogue
 
-    catalogue = Catalogue.of_models(named_sources(models))
+    catalogue = Catalogue.from_models(named_sources(models))
     if text == "-":
         text = sys.stdin.buffer.read().decode(errors=REPLACE_EACH_BYTE).removesuffix("\n")
     lanes = [TokenLane.from_text(name, catalogue[name], text) for name in catalogue.names]

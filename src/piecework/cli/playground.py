@@ -71,5 +71,5 @@ def _catalogue(sources: tuple[str, ...], counts: Path | None) -> "Catalogue":
     if not sources:
         raise click.UsageError("give the output folder of a study, or tokenizers: piecework playground out/nordic")
     if len(sources) == 1 and (Path(sources[0]) / RUN_FILE).exists():
-        return Catalogue.of_study(StudyFolder.load(sources[0]))
-    return Catalogue.of_models(named_sources(sources), counts=Counts.load(counts) if counts is not None else None)
+        return Catalogue.from_study(StudyFolder.load(sources[0]))
+    return Catalogue.from_models(named_sources(sources), counts=Counts.load(counts) if counts is not None else None)

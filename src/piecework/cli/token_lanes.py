@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from piecework.common.percent import format_percent
 
 if TYPE_CHECKING:
-    from piecework.playground.catalogue import Shown
+    from piecework.playground.catalogue import LaneTokenizer
 
 __all__ = ["TokenLane", "different_words", "json_lanes", "show_lanes"]
 
@@ -37,7 +37,7 @@ class TokenLane:
     vocab_size: int
 
     @classmethod
-    def from_text(cls, name: str, tokenizer: Shown, text: str) -> TokenLane:
+    def from_text(cls, name: str, tokenizer: LaneTokenizer, text: str) -> TokenLane:
         """Encode the text."""
         found = tokenizer.encode(text)
         ids = tuple(found.ids.tolist())

@@ -1,1 +1,1 @@
-"""A page on which a person types text and sees how tokenizers cut it, side by side, and why."""
+"""A web page that shows how tokenizers split text, side by side, and why."""

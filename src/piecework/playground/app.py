@@ -1,4 +1,4 @@
-"""The application: the page and its files, and the answers to what it asks."""
+"""The web application: serves the page and answers its requests."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ import piecework
 from piecework.errors import InputError, PieceworkError
 from piecework.playground import requests
 from piecework.playground.catalogue import Catalogue, NativeTokenizer
-from piecework.playground.figures import FiguresOfAll
+from piecework.playground.estimates import EstimateStore
 from piecework.playground.guard import Access, Guard
-from piecework.playground.lanes import Utf16Places, cut_columns, lane
+from piecework.playground.lanes import Utf16Offsets, cut_columns, lane
 from piecework.playground.merges import word_merges
 from piecework.playground.requests import RequestError, read_request
 from piecework.playground.vocabulary import VocabularyBrowser
@@ -48,7 +48,7 @@ KEPT_VOCABULARIES = 6
 
 
 def _page_files() -> dict[str, tuple[bytes, str]]:
-    """Every file of the page, read once: what a client asks for is looked up here and never opened."""
+    """Every file of the page, read once: a request is looked up by name and never opens a file."""
     folder = resources.files("piecework.playground") / "page"
     files = {file.name: file for file in folder.iterdir()}
     return {
@@ -62,10 +62,10 @@ PAGE_FILES = _page_files()
 
 
 def make_app(catalogue: Catalogue, access: Access) -> ASGIApp:
-    """The application for these tokenizers, open to those whom `access` lets in."""
+    """The application for these tokenizers; `access` decides who may use it."""
     answers = Answers(catalogue)
-    # Each thread that encodes keeps a cache of 8 MB for each tokenizer. What may evaluate a whole study waits apart, so
-    # that nobody's typing waits for it.
+    # Each encoding thread keeps a cache of 8 MB per tokenizer, so threads are few. Evaluations of a whole study have
+    # threads of their own: typing never waits for them.
     quick, slow = CapacityLimiter(3), CapacityLimiter(2)
     starlette = Starlette(
         routes=[
@@ -75,7 +75,7 @@ def make_app(catalogue: Catalogue, access: Access) -> ASGIApp:
             Route("/api/encode", _answered(requests.EncodeRequest, answers.encode, quick), methods=["POST"]),
             Route("/api/cuts", _answered(requests.CutsRequest, answers.cuts, quick), methods=["POST"]),
             Route("/api/merges", _answered(requests.MergesRequest, answers.merges, quick), methods=["POST"]),
-            Route("/api/figures", _answered(requests.FiguresRequest, answers.figures, slow), methods=["POST"]),
+            Route("/api/estimates", _answered(requests.EstimatesRequest, answers.estimates, slow), methods=["POST"]),
             Route("/api/vocabulary", _answered(requests.VocabularyRequest, answers.vocabulary, slow), methods=["POST"]),
         ],
         exception_handlers={404: _not_found, 405: _not_found},
@@ -92,13 +92,13 @@ async def _page(request: Request) -> Response:
 
 
 async def _not_found(_: Request, __: Exception | None) -> Response:
-    return _json({"error": "there is nothing here; the playground is at /"}, status=404)
+    return _json({"error": "not found; the playground is at /"}, status=404)
 
 
 def _answered(
     kind: type[BaseModel] | None, answer: Callable[[Any], Mapping[str, Any]], limiter: CapacityLimiter
 ) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint: reads the request, computes in a thread, and tells the page plainly what went wrong."""
+    """An endpoint: reads the request, computes in a thread, and returns errors as messages for a person."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -108,7 +108,7 @@ def _answered(
         except RequestError as error:
             refused = _json({"error": str(error)}, status=error.status)
             if error.status in (408, 413):
-                refused.headers["Connection"] = "close"  # or what is still being sent would be read for ever
+                refused.headers["Connection"] = "close"  # or the rest of the body would be read for ever
             return refused
         except PieceworkError as error:
             return _json({"error": str(error)}, status=400)
@@ -127,11 +127,11 @@ def _json(content: Mapping[str, Any], *, status: int = 200) -> Response:
 
 
 class Answers:
-    """What the page can ask, and the answers, for one catalogue."""
+    """The answers to the requests of the page, for one catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._figures = FiguresOfAll(catalogue)
+        self._estimates = EstimateStore(catalogue)
         self._vocabularies: OrderedDict[str, VocabularyBrowser] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -143,63 +143,63 @@ class Answers:
             "study": study.name if study is not None else None,
             "tokenizers": self._catalogue.names,
             "paths": {name: self._catalogue.path(name) for name in self._catalogue.names},
-            "with_figures": [name for name in self._catalogue.names if self._figures.available(name)],
+            "with_estimates": [name for name in self._catalogue.names if self._estimates.available(name)],
             "metrics": [
                 {"name": each.name, "title": each.title, "formula": each.formula, "direction": each.direction}
-                for each in self._figures.metrics
+                for each in self._estimates.metrics
             ],
-            "most_characters": requests.MOST_CHARACTERS,
-            "most_lanes": requests.MOST_LANES,
+            "max_characters": requests.MAX_CHARACTERS,
+            "max_lanes": requests.MAX_LANES,
         }
 
     def about(self) -> Mapping[str, Any]:
-        """What there is to choose from."""
+        """The tokenizers, metrics and limits."""
         return self._about
 
     def encode(self, asked: requests.EncodeRequest) -> Mapping[str, Any]:
-        """The tokens of a text in each lane; a lane that fails says why, and the others are there."""
-        places = Utf16Places(asked.text)
-        return {"lanes": [self._lane(choice, asked.text, places) for choice in asked.lanes]}
+        """The tokens of a text in each lane; a lane that fails has an error, the others are not affected."""
+        offsets = Utf16Offsets(asked.text)
+        return {"lanes": [self._lane(choice, asked.text, offsets) for choice in asked.lanes]}
 
-    def _lane(self, choice: requests.LaneChoice, text: str, places: Utf16Places) -> Mapping[str, Any]:
+    def _lane(self, choice: requests.LaneChoice, text: str, offsets: Utf16Offsets) -> Mapping[str, Any]:
         try:
-            shown = self._catalogue[choice.tokenizer]
-            smallest = shown.smallest if isinstance(shown, NativeTokenizer) else None
+            tokenizer = self._catalogue[choice.tokenizer]
+            smallest = tokenizer.smallest if isinstance(tokenizer, NativeTokenizer) else None
             details = {
                 "tokenizer": choice.tokenizer,
-                "full_size": shown.vocab_size,
+                "full_size": tokenizer.vocab_size,
                 "smallest": smallest,
-                "has_merges": isinstance(shown, NativeTokenizer),
+                "has_merges": isinstance(tokenizer, NativeTokenizer),
             }
             if choice.vocab_size is not None:
-                shown = self._catalogue.native(choice.tokenizer).resized(choice.vocab_size)
-            return {**details, **lane(shown, text, places)}
+                tokenizer = self._catalogue.native(choice.tokenizer).resized(choice.vocab_size)
+            return {**details, **lane(tokenizer, text, offsets)}
         except PieceworkError as error:
             return {"tokenizer": choice.tokenizer, "error": str(error)}
 
     def cuts(self, asked: requests.CutsRequest) -> Mapping[str, Any]:
-        """Where a text is cut at every size."""
+        """The token boundaries of a text at every size."""
         sized = self._catalogue.native(asked.tokenizer).sized()
-        return cut_columns(sized, asked.text, Utf16Places(asked.text))
+        return cut_columns(sized, asked.text, Utf16Offsets(asked.text))
 
     def merges(self, asked: requests.MergesRequest) -> Mapping[str, Any]:
-        """How the word at a place came about."""
-        shown = self._catalogue.native(asked.tokenizer)
-        places = Utf16Places(asked.text).of(np.arange(len(asked.text)))
-        at = int(np.searchsorted(places, asked.at, side="right")) - 1
-        word = word_merges(shown, asked.text, at=at, frequencies=self._catalogue.frequencies(asked.tokenizer))
+        """The merges of the word at an offset."""
+        tokenizer = self._catalogue.native(asked.tokenizer)
+        offsets = Utf16Offsets(asked.text).convert(np.arange(len(asked.text)))
+        at = int(np.searchsorted(offsets, asked.at, side="right")) - 1
+        word = word_merges(tokenizer, asked.text, at=at, frequencies=self._catalogue.frequencies(asked.tokenizer))
         return asdict(word)
 
-    def figures(self, asked: requests.FiguresRequest) -> Mapping[str, Any]:
-        """The figures of the evaluation set at one size."""
-        found = self._figures.of(asked.tokenizer)
-        if asked.metric not in {metric.name for metric in self._figures.metrics}:
-            raise InputError(f'no metric "{asked.metric}" with a figure at every size')
+    def estimates(self, asked: requests.EstimatesRequest) -> Mapping[str, Any]:
+        """The estimates on the evaluation set at one size."""
+        found = self._estimates.get(asked.tokenizer)
+        if asked.metric not in {metric.name for metric in self._estimates.metrics}:
+            raise InputError(f'no metric "{asked.metric}" with an estimate at every size')
         if not found.curves:
             raise InputError(f'"{asked.tokenizer}" has no smaller sizes')
-        answer: dict[str, Any] = {"figures": found.at(asked.metric, asked.vocab_size)}
+        answer: dict[str, Any] = {"estimates": found.at(asked.metric, asked.vocab_size)}
         if asked.curves:
-            answer["curves"] = found.drawn(asked.metric)
+            answer["curves"] = found.curve_points(asked.metric)
         return answer
 
     def vocabulary(self, asked: requests.VocabularyRequest) -> Mapping[str, Any]:
@@ -211,12 +211,12 @@ class Answers:
         with self._lock:
             found = self._vocabularies.get(name)
         if found is None:
-            shown = self._catalogue[name]
-            if isinstance(shown, NativeTokenizer) and self._figures.available(name):
-                figures = self._figures.of(name)
-                found = VocabularyBrowser(shown, use=figures.use, languages=figures.languages)
+            tokenizer = self._catalogue[name]
+            if isinstance(tokenizer, NativeTokenizer) and self._estimates.available(name):
+                estimates = self._estimates.get(name)
+                found = VocabularyBrowser(tokenizer, use=estimates.use, languages=estimates.languages)
             else:
-                found = VocabularyBrowser(shown)
+                found = VocabularyBrowser(tokenizer)
         with self._lock:
             self._vocabularies[name] = found
             self._vocabularies.move_to_end(name)

@@ -1,4 +1,4 @@
-"""What the playground offers: tokenizers by name, at any size, with the study that they come from."""
+"""The tokenizers of the playground: by name, at any size, with the study they come from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from piecework.training.frequencies import read_frequencies
 if TYPE_CHECKING:
     from piecework.evaluation.units import UnitSource
 
-__all__ = ["Catalogue", "NativeTokenizer", "Shown"]
+__all__ = ["Catalogue", "LaneTokenizer", "NativeTokenizer"]
 
 BYTES = re.compile(r"(<0x[0-9A-F]{2}>)+")
 SPECIAL = re.compile(r"<\|.+\|>|<[a-z]+>|\[[A-Z]+\]")
@@ -36,15 +36,15 @@ KEPT_SIZES = 8
 """Resized tokenizers that are kept: two for each of four lanes. At 64,000 pieces each takes some 25 MB."""
 
 
-class Shown(Protocol):
-    """A tokenizer as the playground needs it."""
+class LaneTokenizer(Protocol):
+    """What a lane needs of a tokenizer, whoever made it."""
 
     @property
     def vocab_size(self) -> int:
-        """How many pieces there are."""
+        """The number of pieces."""
 
     def encode(self, text: str) -> TokenColumns:
-        """The tokens of a text with their places."""
+        """The tokens of a text with their offsets."""
 
     @property
     def pieces(self) -> Sequence[str]:
@@ -52,19 +52,19 @@ class Shown(Protocol):
 
     @property
     def byte_ids(self) -> frozenset[int]:
-        """The pieces that are bytes of a character, which are drawn in a box."""
+        """The ids of byte pieces, which are drawn in a box."""
 
     @property
     def unknown_ids(self) -> frozenset[int]:
-        """The pieces that stand for what is unknown."""
+        """The ids of unknown pieces."""
 
     @property
     def rows(self) -> Sequence[tuple[str, float | None, Group]]:
-        """The vocabulary in the order of ids: piece, score where there is one, group."""
+        """Piece, score (or None) and group of each id, in order."""
 
 
 class ResizedTokenizers:
-    """Tokenizers at smaller sizes, the latest few of all that were asked for."""
+    """A cache of resized tokenizers, the most recently used ones."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -87,23 +87,23 @@ class NativeTokenizer:
     def __init__(self, tokenizer: Tokenizer, *, name: str) -> None:
         self.tokenizer = tokenizer
         self.smaller = ResizedTokenizers()
-        """Those of a catalogue share one, so that their number has one limit."""
+        """Shared by all tokenizers of a catalogue, so that one limit holds for all."""
         self._name = name
         self._lock = threading.Lock()
         self._sized: SizedTokenizer | InputError | None = None
 
     @property
     def vocab_size(self) -> int:
-        """How many pieces there are."""
+        """The number of pieces."""
         return self.tokenizer.vocab_size
 
     @property
     def rows(self) -> list[tuple[str, float | None, Group]]:
-        """The vocabulary in the order of ids: piece, score, group."""
+        """Piece, score and group of each id, in order."""
         return [(piece.text, piece.score, piece.group) for piece in self.tokenizer.pieces]
 
     def encode(self, text: str) -> TokenColumns:
-        """The tokens of a text with their places."""
+        """The tokens of a text with their offsets."""
         return token_columns(self.tokenizer, text)
 
     @cached_property
@@ -122,7 +122,7 @@ class NativeTokenizer:
         return frozenset(piece.id for piece in self.tokenizer.pieces if piece.type == "unknown")
 
     def sized(self) -> SizedTokenizer:
-        """The tokenizer with its smaller sizes, or an InputError that says why it has none."""
+        """The tokenizer with its smaller sizes; an InputError says why it has none."""
         with self._lock:
             if self._sized is None:
                 try:
@@ -135,7 +135,7 @@ class NativeTokenizer:
 
     @property
     def smallest(self) -> int | None:
-        """The smallest size that it can have, or None where it has but one."""
+        """The smallest vocabulary size, or None if there is only one."""
         try:
             return self.sized().sizes.smallest
         except InputError:
@@ -149,7 +149,7 @@ class NativeTokenizer:
         return self.smaller.get(self._name, self.tokenizer, vocab_size)
 
 
-class OutsideShown:
+class OutsideLaneTokenizer:
     """A tokenizer of another library: its tokens are known, its merges are not."""
 
     def __init__(self, tokenizer: OutsideTokenizer) -> None:
@@ -161,11 +161,11 @@ class OutsideShown:
 
     @property
     def rows(self) -> list[tuple[str, float | None, Group]]:
-        """The vocabulary in the order of ids: piece, no score, group."""
+        """Piece, no score and group of each id, in order."""
         return [(text, None, self._group(number)) for number, text in enumerate(self.pieces)]
 
     def encode(self, text: str) -> TokenColumns:
-        """The tokens of a text with their places."""
+        """The tokens of a text with their offsets."""
         found = self._tokenizer.encode_batch([text])[0]
         return TokenColumns(*(np.array(column, np.int64) for column in (found.ids, found.starts, found.ends)))
 
@@ -176,16 +176,16 @@ class OutsideShown:
         return "byte" if piece_id in self.byte_ids else group_of(text, "normal")
 
 
-def load_shown(source: str | os.PathLike[str], *, name: str) -> Shown:
-    """The tokenizer in a file or folder, whoever made it, or an encoding of tiktoken."""
+def load_lane_tokenizer(source: str | os.PathLike[str], *, name: str) -> LaneTokenizer:
+    """Loads a tokenizer from a file or folder of any supported library, or an encoding of tiktoken."""
     found = load_outside(source)
     if isinstance(found, SentencePieceBpe):
         return NativeTokenizer(found.tokenizer, name=name)
-    return OutsideShown(found)
+    return OutsideLaneTokenizer(found)
 
 
 class Catalogue:
-    """Tokenizers by name, each loaded when it is first asked for.
+    """Tokenizers by name, each loaded on first use.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["ha ha"]), pw.Recipe(vocab_size=8))
@@ -196,16 +196,16 @@ class Catalogue:
 
     def __init__(
         self,
-        loaders: Mapping[str, Callable[[], Shown]],
+        loaders: Mapping[str, Callable[[], LaneTokenizer]],
         *,
         paths: Mapping[str, Path] | None = None,
         study: StudyFolder | None = None,
         counts: UnitSource | None = None,
     ) -> None:
         if not loaders:
-            raise InputError("no tokenizer to show; give a study's folder, or .model files")
+            raise InputError("no tokenizer; give a study's folder, or .model files")
         self._loaders = dict(loaders)
-        self._loaded: dict[str, Shown] = {}
+        self._loaded: dict[str, LaneTokenizer] = {}
         self._smaller = ResizedTokenizers()
         self._lock = threading.Lock()
         self._paths = dict(paths or {})
@@ -213,14 +213,14 @@ class Catalogue:
         self._counts = counts
 
     @classmethod
-    def of_study(cls, study: StudyFolder) -> Catalogue:
-        """The tokenizers of a study, and its figures."""
+    def from_study(cls, study: StudyFolder) -> Catalogue:
+        """The tokenizers of a study."""
 
-        def loader(name: str) -> Callable[[], Shown]:
+        def loader(name: str) -> Callable[[], LaneTokenizer]:
             return lambda: NativeTokenizer(study.tokenizer(name), name=name)
 
-        def outside(name: str, source: str) -> Callable[[], Shown]:
-            return lambda: load_shown(source, name=name)
+        def outside(name: str, source: str) -> Callable[[], LaneTokenizer]:
+            return lambda: load_lane_tokenizer(source, name=name)
 
         paths = {name: study.folder / TOKENIZERS_FOLDER / name for name in study.tokenizers}
         loaders = {name: loader(name) for name in study.tokenizers}
@@ -230,48 +230,50 @@ class Catalogue:
         return cls(loaders, paths=paths, study=study)
 
     @classmethod
-    def of_models(cls, sources: Mapping[str, str | os.PathLike[str]], *, counts: UnitSource | None = None) -> Catalogue:
-        """Tokenizers by name, all of them loaded at once, so that a mistake shows before the page does."""
-        loaded = {name: load_shown(source, name=name) for name, source in sources.items()}
+    def from_models(
+        cls, sources: Mapping[str, str | os.PathLike[str]], *, counts: UnitSource | None = None
+    ) -> Catalogue:
+        """Tokenizers by name, all loaded at once, so that a mistake is reported before the page opens."""
+        loaded = {name: load_lane_tokenizer(source, name=name) for name, source in sources.items()}
         paths = {name: Path(source) for name, source in sources.items()}
-        return cls({name: _given(shown) for name, shown in loaded.items()}, paths=paths, counts=counts)
+        return cls({name: _given(tokenizer) for name, tokenizer in loaded.items()}, paths=paths, counts=counts)
 
     @property
     def names(self) -> list[str]:
         """The names of the tokenizers, in order."""
         return list(self._loaders)
 
-    def __getitem__(self, name: str) -> Shown:
+    def __getitem__(self, name: str) -> LaneTokenizer:
         if name not in self._loaders:
             raise InputError(f'no tokenizer "{name}"; there is {", ".join(self._loaders)}')
         with self._lock:
             if name not in self._loaded:
-                shown = self._loaded[name] = self._loaders[name]()
-                if isinstance(shown, NativeTokenizer):
-                    shown.smaller = self._smaller
+                tokenizer = self._loaded[name] = self._loaders[name]()
+                if isinstance(tokenizer, NativeTokenizer):
+                    tokenizer.smaller = self._smaller
             return self._loaded[name]
 
     def native(self, name: str) -> NativeTokenizer:
         """A tokenizer whose merges are known, or an InputError."""
-        shown = self[name]
-        if not isinstance(shown, NativeTokenizer):
+        tokenizer = self[name]
+        if not isinstance(tokenizer, NativeTokenizer):
             raise InputError(f'"{name}" is a tokenizer of another library: its merges and sizes are not known')
-        return shown
+        return tokenizer
 
     @cached_property
     def counts(self) -> UnitSource | None:
-        """Counts to evaluate on, where there are any."""
+        """Counts to evaluate on, if there are any."""
         if self._counts is not None:
             return self._counts
         return self.study.counts if self.study is not None else None
 
     def path(self, name: str) -> str:
-        """Where a tokenizer was loaded from, for a person who wants to do the same."""
+        """The path or name that a tokenizer was loaded from."""
         return str(self._paths.get(name, name))
 
     @cache  # noqa: B019  # one catalogue lives as long as its server
     def frequencies(self, name: str) -> Mapping[str, int] | None:
-        """How often training saw the pair of each merge, where it was written down."""
+        """How often training saw the pair of each merge, if the study recorded it."""
         # Smaller sizes have the first merges of the multilingual tokenizer.
         source = MULTILINGUAL if self.study is not None and name.startswith(f"{MULTILINGUAL}-") else name
         path = self._paths.get(source)
@@ -280,5 +282,5 @@ class Catalogue:
         return read_frequencies(path if path.is_dir() else path.parent)
 
 
-def _given(shown: Shown) -> Callable[[], Shown]:
-    return lambda: shown
+def _given(tokenizer: LaneTokenizer) -> Callable[[], LaneTokenizer]:
+    return lambda: tokenizer

@@ -1,4 +1,4 @@
-"""HTTP connections in bounded number: when there are too many, the one that has been idle longest gives way."""
+"""A bounded number of HTTP connections: one too many closes the one that has waited longest."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["MOST_CONNECTIONS", "BoundedProtocol"]
+__all__ = ["MAX_CONNECTIONS", "BoundedProtocol"]
 
 # Files that a process may have open are limited, to 1,024 as a rule. Beyond that no connection is accepted at all, and
 # a server that waits for clients to close what they have opened would be gone.
-MOST_CONNECTIONS = 256
+MAX_CONNECTIONS = 256
 
 
 class BoundedProtocol(H11Protocol):
@@ -23,7 +23,7 @@ class BoundedProtocol(H11Protocol):
         waiting: dict[Any, None] = self.server_state.__dict__.setdefault("waiting", {})
         self._waiting = waiting
         waiting[self] = None
-        if len(waiting) > MOST_CONNECTIONS:
+        if len(waiting) > MAX_CONNECTIONS:
             idle = next((each for each in waiting if each is not self and each.is_idle), self)
             waiting.pop(idle)
             idle.transport.abort()

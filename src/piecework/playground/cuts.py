@@ -1,4 +1,4 @@
-"""Where a text is cut at every vocabulary size: one number for each place between two characters."""
+"""The token boundaries of a text at every vocabulary size: one number per gap between two characters."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ NEVER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
-    """How a text is cut at any vocabulary size.
+    """The token boundaries of a text at any vocabulary size.
 
-    `joins[p]` tells at which sizes character p is in one token with what stands before it: from that size on if it is
-    positive, below its negative if it is negative, always if it is 0. Before the first character stands the dummy
-    prefix, or nothing, which is joined always. `tokens[p]` is the number of tokens of a character that no merge takes
-    in: more than one where it falls back to bytes.
+    `joins[p]` says at which sizes character p and the character before it are in one token. A positive value n: from
+    size n on. A negative value -n: below size n. 0: always. Before the first character is the dummy prefix, or
+    nothing, which always joins. `tokens[p]` is the number of tokens of character p if no merge joins it: more than one
+    where it falls back to bytes.
     """
 
     joins: Column
     tokens: Column
 
     def is_cut(self, vocab_size: int) -> Column:
-        """For each character, whether a token ends before it."""
+        """For each character, whether a token boundary is before it."""
         joins = self.joins
         return np.where(joins < 0, vocab_size >= -joins, vocab_size < joins)
 
     def token_count(self, vocab_size: int) -> int:
-        """How many tokens the text has."""
+        """The number of tokens of the text."""
         if not len(self.joins):
             return 0
-        # A character that falls back to bytes is never merged, so its further tokens are there at every size.
+        # A character that falls back to bytes never merges: its extra tokens exist at every size.
         return int(self.is_cut(vocab_size).sum()) + 1 + int((self.tokens - 1).sum())
 
 
 class SizedTokenizer:
-    """A tokenizer with all its smaller sizes.
+    """A tokenizer with all of its smaller sizes.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["ha hade hade"]), pw.Recipe(vocab_size=12))
@@ -54,7 +54,7 @@ class SizedTokenizer:
     """
 
     def __init__(self, tokenizer: Tokenizer, *, name: str = "the tokenizer") -> None:
-        """An InputError if the tokenizer has no smaller sizes, or does more with text than merge it."""
+        """Raises an InputError if the tokenizer has no smaller sizes, or does more than merging."""
         self.tokenizer = tokenizer
         self.sizes = Sizes.of(tokenizer, name=name)
         _check(tokenizer, self.sizes, name)
@@ -66,28 +66,28 @@ class SizedTokenizer:
         settings = tokenizer.settings()
         self._has_prefix = bool(settings.get("add_dummy_prefix", True))
         self._falls_back = bool(settings.get("byte_fallback", False))
-        self._runs: dict[int, Column] = {}
+        self._space_runs: dict[int, Column] = {}
 
     def rank(self, piece_id: int) -> int | None:
-        """The number of the merge that makes a piece, from 1; None where training did not learn it by merging."""
+        """The rank of the merge that makes a piece, from 1; None if no merge makes it."""
         number = int(self._numbers[piece_id])
         return number + 1 if number >= 0 else None
 
     def first_sizes(self, merges: MergeColumns) -> Column:
-        """The smallest vocabulary size at which each merge happens; 0 for whitespace runs, which do at every size.
+        """The smallest vocabulary size at which each merge happens; 0 for whitespace runs, which merge at every size.
 
-        With the first k merges alone, encoding performs exactly those before the first of number k or higher: merge i
-        happens if and only if the highest number up to it, in its unit, is below k.
+        With only the first k merges, encoding performs exactly the merges before the first one of rank k or higher.
+        So merge i happens if and only if the highest rank up to it, within its unit, is below k.
         """
         numbers = self._numbers[merges.pieces]
-        # Units follow on one another, so that adding a large step for each makes one running maximum serve all.
+        # A large step per unit lets one running maximum serve all units: they are in order.
         step = np.int64(len(self.sizes.merges) + 2)
         base = merges.units.astype(np.int64) * step
         highest = np.maximum.accumulate(numbers + 1 + base) - base
         return np.where(numbers < 0, 0, self.sizes.smallest + highest)
 
     def cuts(self, text: str) -> Cuts:
-        """Where the text is cut, at every size: from one encoding."""
+        """The token boundaries at every size, from one encoding."""
         merges = merge_columns(self.tokenizer, text)
         first_sizes = self.first_sizes(merges)
         joins = np.full(len(text), NEVER, np.int64)
@@ -97,11 +97,11 @@ class SizedTokenizer:
             joins[0] = 0
         in_symbol = self._join_symbols(text, joins)
         tokens = self._join_unknown(text, joins, in_symbol)
-        self._join_runs(text, joins)
+        self._join_space_runs(text, joins)
         return Cuts(joins, tokens)
 
     def _join_symbols(self, text: str, joins: Column) -> Column:
-        """Joins what user-defined symbols cover, and says which characters those are."""
+        """Joins the characters of user-defined symbols; returns which characters those are."""
         covered = np.zeros(len(text), bool)
         if self._symbols.any():
             found = token_columns(self.tokenizer, text)
@@ -111,12 +111,12 @@ class SizedTokenizer:
         return covered
 
     def _join_unknown(self, text: str, joins: Column, in_symbol: Column) -> Column:
-        """Characters that are no piece: several tokens each, of their bytes, or else one for a run of them."""
-        # By distinct character: a text may have thousands of them.
-        distinct, places = np.unique(_codes(text), return_inverse=True)
+        """Characters without a piece: several byte tokens each, or one unknown token for consecutive ones."""
+        # Per distinct character: a text may repeat each thousands of times.
+        distinct, indices = np.unique(_codes(text), return_inverse=True)
         costs = [self._cost(chr(code)) for code in distinct]
-        tokens = np.where(in_symbol, 1, np.array(costs, np.int64)[places])
-        unknown = np.array([self._is_unknown(chr(code)) for code in distinct], bool)[places]
+        tokens = np.where(in_symbol, 1, np.array(costs, np.int64)[indices])
+        unknown = np.array([self._is_unknown(chr(code)) for code in distinct], bool)[indices]
         unknown &= ~in_symbol
         if not self._falls_back:
             joins[1:][unknown[1:] & unknown[:-1]] = 0
@@ -130,8 +130,8 @@ class SizedTokenizer:
             return 1
         return len(character.encode("utf-8", "replace"))
 
-    def _join_runs(self, text: str, joins: Column) -> None:
-        """Runs of spaces: n of them where the last one is not joined to the word after it, else n - 1."""
+    def _join_space_runs(self, text: str, joins: Column) -> None:
+        """Whitespace runs: n spaces if the last one is not joined to the next word, else n - 1."""
         is_space = np.zeros(len(text) + 2, bool)
         is_space[1:-1] = _is_space(text)
         edges = np.flatnonzero(np.diff(is_space.astype(np.int8)))
@@ -141,29 +141,29 @@ class SizedTokenizer:
             if count < 2:
                 continue
             leaves = joins[end] if end < len(text) else NEVER
-            whole = self._run(count)
-            without_last = np.append(self._run(count - 1), False)
+            whole = self._space_run(count)
+            without_last = np.append(self._space_run(count - 1), False)
             inner = joins[first + 1 : end]
             inner[whole & without_last] = 0
             inner[whole & ~without_last] = -leaves if leaves < NEVER else 0
             inner[~whole & without_last] = leaves
 
-    def _run(self, count: int) -> Column:
-        """For each place inside a run of so many ▁ that stand alone, whether it is joined there."""
-        if count not in self._runs:
+    def _space_run(self, count: int) -> Column:
+        """For each gap inside a whitespace run of `count` ▁ on its own, whether it is joined."""
+        if count not in self._space_runs:
             found = token_columns(self.tokenizer, " " * (count - 1 if self._has_prefix else count))
             joined = np.ones(count - 1, bool)
-            # The prefix has no width: with it, the first token is one ▁ longer than its place says.
+            # The prefix has no width, so the first token is one ▁ longer than its offsets say.
             ends = found.ends[:-1].astype(np.int64) - (0 if self._has_prefix else 1)
             joined[ends] = False
-            if len(self._runs) > 1000:
-                self._runs.clear()
-            self._runs[count] = joined
-        return self._runs[count]
+            if len(self._space_runs) > 1000:
+                self._space_runs.clear()
+            self._space_runs[count] = joined
+        return self._space_runs[count]
 
 
 def _check(tokenizer: Tokenizer, sizes: Sizes, name: str) -> None:
-    """Whether what follows from the merges is all there is to an encoding."""
+    """Checks that merges alone determine an encoding."""
     settings = tokenizer.settings()
     pieces = tokenizer.pieces
     characters = {piece.text for piece in pieces if len(piece.text) == 1 and piece.type == "normal"}
@@ -172,7 +172,7 @@ def _check(tokenizer: Tokenizer, sizes: Sizes, name: str) -> None:
     if settings.get("remove_extra_whitespaces", True) or settings.get("precompiled_charsmap", "0 bytes") != "0 bytes":
         reason = "it normalises text before it merges"
     elif settings.get("treat_whitespace_as_suffix") or not settings.get("escape_whitespaces", True):
-        reason = "it treats spaces in its own way"
+        reason = "it handles spaces in its own way"
     elif any(SPACE in merge[1:] for merge in merges):
         reason = "it has pieces that reach across a space"
     elif any(piece.type == "unused" for piece in pieces):

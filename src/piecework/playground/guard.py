@@ -1,4 +1,4 @@
-"""What stands between the page and everybody else: host, origin, token, and headers that allow nothing foreign."""
+"""Access control: checks of host, origin and token, and headers that forbid foreign content."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may ask: the server's address and port, and the token where it listens to other machines."""
+    """Who may use the server: its address and port, and the token if other machines can reach it."""
 
     host: str
     port: int
@@ -54,14 +54,14 @@ class Access:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether no other machine can reach it."""
+        """Whether only this machine can reach it."""
         return is_loopback(self.host)
 
     def knows(self, authority: str) -> bool:
         """Whether a Host header names this server.
 
-        A page elsewhere can point a name of its own at this machine (DNS rebinding), and then ask it as if it were its
-        own. Its requests carry that name, so names are checked; an address is nobody's to point.
+        Another site can point its own name at this machine (DNS rebinding) and then send requests to it. These requests
+        carry that name, so names are checked. An address cannot be redirected in this way.
 
         >>> access = Access("127.0.0.1", 8080)
         >>> [access.knows(name) for name in ("localhost:8080", "[::1]:8080", "localhost", "evil.example:8080")]
@@ -78,12 +78,12 @@ class Access:
         return _is_address(name.strip("[]")) or name in (self.host.lower(), socket.gethostname().lower())
 
     def admits(self, token: str | None) -> bool:
-        """Whether this is the token, where one is asked for."""
+        """Whether the token is right, if one is needed."""
         return self.token is None or (token is not None and hmac.compare_digest(token.encode(), self.token.encode()))
 
 
 class Guard:
-    """Turns away what does not come from the page itself, before anything is read, and adds the headers."""
+    """Refuses requests that do not come from the page, before their body is read, and adds the headers."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -113,22 +113,22 @@ class Guard:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._access.knows(hosts[0]):
-            return refusal(421, "this server does not go by that name; open the address that piecework printed")
+            return refusal(421, "this server does not have that name; open the address that piecework printed")
         origin = headers.get("origin")
         if origin is not None and origin != f"http://{hosts[0]}":
-            return refusal(403, "requests from other pages are not answered")
+            return refusal(403, "requests from other pages are refused")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and scope["method"] != "GET":
-            return refusal(403, "requests from other pages are not answered")
+            return refusal(403, "requests from other pages are refused")
         if self._access.token is None:
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
         if given is not None and scope["path"] == "/" and self._access.admits(given):
-            # The address bar forgets the token; the browser keeps it, for this server alone.
+            # The token leaves the address bar; the browser keeps it as a cookie of this server.
             response = RedirectResponse("/", status_code=303)
             response.set_cookie(COOKIE, given, httponly=True, samesite="strict")
             return response
         if not self._access.admits(_cookie(headers.get("cookie", ""))):
-            return refusal(401, "open the whole address that piecework printed, with its token")
+            return refusal(401, "open the full address that piecework printed, including its token")
         return None
 
 
@@ -138,7 +138,7 @@ def refusal(status: int, message: str) -> JSONResponse:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address, or the name localhost, is this machine's own.
+    """Whether a host is a loopback address or localhost.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("localhost")
     (True, True, False, True)

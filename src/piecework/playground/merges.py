@@ -1,4 +1,4 @@
-"""Why a word was cut so: its merges in order, each with what it joined, its rank, and how often training saw it."""
+"""Why a word is split as it is: its merges in order, each with its parts, its rank and its frequency in training."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ class Step:
     piece: str
     id: int
     rank: int | None
-    """The number of the merge, from 1; None where the pieces of the model are in no order of training."""
+    """The rank of the merge, from 1; None if the pieces are not in the order of training."""
     score: float
     frequency: int | None
-    """How often training saw the pair at that moment, where it is known."""
+    """How often training saw the pair when it merged it, if known."""
     first_size: int | None
-    """The smallest vocabulary size at which the word is merged so far; 0 where it is so at every size."""
+    """The smallest vocabulary size at which this merge happens in the word; 0 if it happens at every size."""
     left_node: int
     right_node: int
-    """Which parts it joins: a leaf by its number, or the leaves' count plus the number of the step that made it."""
+    """The parts that it joins: the index of a leaf, or the number of leaves plus the index of a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordMerges:
-    """How one word came about."""
+    """The merges of one word."""
 
     text: str
     leaves: tuple[str, ...]
-    """Its characters, ▁ for a space."""
+    """Its characters; ▁ for a space."""
     steps: tuple[Step, ...]
     tokens: tuple[int, ...]
-    """The parts that are left at the end, as nodes."""
+    """The nodes that remain at the end."""
 
 
 def word_merges(
-    shown: NativeTokenizer, text: str, *, at: int, frequencies: Mapping[str, int] | None = None
+    lane_tokenizer: NativeTokenizer, text: str, *, at: int, frequencies: Mapping[str, int] | None = None
 ) -> WordMerges:
-    """The merges of the word at this place of a text, with the spaces before it that are encoded together with it.
+    """The merges of the word at offset `at` of a text, with the spaces before it, which are encoded together with it.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["ha hade hade"]), pw.Recipe(vocab_size=12))
@@ -63,18 +63,18 @@ def word_merges(
     (('▁', 'h', 'a', 'd', 'e'), [('h', 'a', 1), ('▁', 'ha', 2), ('d', 'e', 3), ('▁ha', 'de', 4)])
     """
     if not 0 <= at < len(text):
-        raise InputError(f"place {at:,} lies outside a text of {len(text):,} characters")
-    tokenizer = shown.tokenizer
+        raise InputError(f"offset {at:,} is outside a text of {len(text):,} characters")
+    tokenizer = lane_tokenizer.tokenizer
     merges = merge_columns(tokenizer, text)
     start, end = _word_around(text, at)
     prefix = start == 0 and bool(tokenizer.settings().get("add_dummy_prefix", True))
     chosen = np.flatnonzero((merges.starts >= start) & (merges.ends <= end))
-    sizes = _first_sizes(shown, merges)
+    sizes = _first_sizes(lane_tokenizer, merges)
 
     characters = [SPACE if character in (" ", SPACE) else character for character in text[start:end]]
     leaves = [SPACE, *characters] if prefix else characters
     offset = start - (1 if prefix else 0)
-    # Which node starts at a leaf at this moment, and where it ends. The prefix lies at -1, since it has no width.
+    # The node that starts at each leaf now, and its end. The prefix is at -1, since it has no width.
     node_at = {i: (i, i + 1) for i in range(len(leaves))}
     steps: list[Step] = []
     texts = list(leaves)
@@ -91,7 +91,7 @@ def word_merges(
                 texts[right],
                 piece.text,
                 piece.id,
-                None if sizes is None else shown.sized().rank(piece.id),
+                None if sizes is None else lane_tokenizer.sized().rank(piece.id),
                 piece.score,
                 frequencies.get(piece.text) if frequencies else None,
                 None if sizes is None else int(sizes[i]),
@@ -105,21 +105,21 @@ def word_merges(
 
 
 def _word_around(text: str, at: int) -> tuple[int, int]:
-    """The word at a place, with the spaces before it.
+    """The start and end of the word at an offset, with the spaces before it.
 
-    >>> [_word_around("ja  nej\\n", place) for place in (1, 2, 6, 7)]
+    >>> [_word_around("ja  nej\\n", at) for at in (1, 2, 6, 7)]
     [(0, 2), (2, 7), (2, 7), (7, 8)]
     """
     found = next(match for match in WORD.finditer(text) if match.end() > at)
     if found.end() - found.start() > LONGEST:
         raise InputError(
-            f"a word of {found.end() - found.start():,} characters; merges are shown for up to {LONGEST:,}"
+            f"a word of {found.end() - found.start():,} characters; merges are available for up to {LONGEST:,}"
         )
     return found.span()
 
 
-def _first_sizes(shown: NativeTokenizer, merges: MergeColumns) -> Column | None:
+def _first_sizes(tokenizer: NativeTokenizer, merges: MergeColumns) -> Column | None:
     try:
-        return shown.sized().first_sizes(merges)
+        return tokenizer.sized().first_sizes(merges)
     except InputError:
         return None

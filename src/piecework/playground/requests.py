@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 __all__ = [
-    "MOST_CHARACTERS",
-    "MOST_LANES",
+    "MAX_CHARACTERS",
+    "MAX_LANES",
     "CutsRequest",
     "EncodeRequest",
-    "FiguresRequest",
+    "EstimatesRequest",
     "MergesRequest",
     "RequestError",
     "VocabularyRequest",
@@ -23,19 +23,19 @@ __all__ = [
 
 from piecework.playground.vocabulary import Search
 
-MOST_CHARACTERS = 100_000
-MOST_LANES = 4
-# Of 100,000 characters, a few hundred thousand bytes as a rule; control characters alone take six each.
-MOST_BYTES = 1_000_000
-# What is too large is read to its end and dropped, up to here: a browser that is still sending shows no answer.
-MOST_BYTES_DROPPED = 64_000_000
+MAX_CHARACTERS = 100_000
+MAX_LANES = 4
+# 100,000 characters usually take a few hundred thousand bytes; in JSON a control character takes six.
+MAX_BYTES = 1_000_000
+# A body that is too large is read and dropped up to this size: a browser that is still sending shows no answer.
+MAX_BYTES_DROPPED = 64_000_000
 READING_S = 15.0
 
 Name = Field(min_length=1, max_length=200)
 
 
 class RequestError(Exception):
-    """A request that is refused, with the status and what to tell the person."""
+    """A refused request: the status and a message for the person."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -57,26 +57,26 @@ class EncodeRequest(_Request):
     """Encode a text in some lanes."""
 
     text: str
-    lanes: list[LaneChoice] = Field(max_length=MOST_LANES)
+    lanes: list[LaneChoice] = Field(max_length=MAX_LANES)
 
 
 class CutsRequest(_Request):
-    """Where a text is cut at every size."""
+    """The token boundaries of a text at every size."""
 
     text: str
     tokenizer: str = Name
 
 
 class MergesRequest(_Request):
-    """The merges of the word at a place, counted in UTF-16 units."""
+    """The merges of the word at an offset, in UTF-16 units."""
 
     text: str
     tokenizer: str = Name
     at: int = Field(ge=0)
 
 
-class FiguresRequest(_Request):
-    """The figures of the evaluation set, at a size; with the curves, if they are to be drawn."""
+class EstimatesRequest(_Request):
+    """The estimates on the evaluation set at a size, with curves on request."""
 
     tokenizer: str = Name
     metric: str = Name
@@ -85,7 +85,7 @@ class FiguresRequest(_Request):
 
 
 class VocabularyRequest(_Request):
-    """A page of what is found in a vocabulary."""
+    """A page of search results in a vocabulary."""
 
     tokenizer: str = Name
     search: Search = Search()
@@ -109,14 +109,14 @@ async def read_request(request: Request, kind: type[Kind]) -> Kind:
         content = orjson.loads(body)
         found = kind.model_validate(content)
     except orjson.JSONDecodeError as error:
-        raise RequestError(400, f"the request is no valid JSON: {error}") from None
+        raise RequestError(400, f"the request is not valid JSON: {error}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the request"
         raise RequestError(400, f"{where}: {first['msg']}") from None
     text = getattr(found, "text", "")
-    if len(text) > MOST_CHARACTERS:
-        raise RequestError(413, f"a text of {len(text):,} characters; the playground takes up to {MOST_CHARACTERS:,}")
+    if len(text) > MAX_CHARACTERS:
+        raise RequestError(413, f"a text of {len(text):,} characters; the playground takes up to {MAX_CHARACTERS:,}")
     return found
 
 
@@ -125,14 +125,14 @@ async def _read(request: Request) -> bytes:
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
-        if size <= MOST_BYTES:
+        if size <= MAX_BYTES:
             body += chunk
-        elif size > MOST_BYTES_DROPPED:
+        elif size > MAX_BYTES_DROPPED:
             break
         else:
             body.clear()
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise RequestError(
-            413, f"a request of more than {MOST_BYTES:,} bytes; a text may have {MOST_CHARACTERS:,} characters"
+            413, f"a request of more than {MAX_BYTES:,} bytes; a text may have {MAX_CHARACTERS:,} characters"
         )
     return bytes(body)

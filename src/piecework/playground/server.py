@@ -1,4 +1,4 @@
-"""Running the playground: an address to listen on, a server, and its end."""
+"""Runs the playground: opens a socket, serves requests, stops."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STARTING_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """An open socket, and who may ask through it."""
+    """An open socket, and who may use it."""
 
     socket: socket.socket
     access: Access
@@ -45,20 +45,20 @@ class Listener:
 
 
 def listen(host: str = "127.0.0.1", port: int | None = None) -> Listener:
-    """Listen on a port: the one asked for, or 8765, or one of those after it that is free.
+    """Listen on the given port, or on 8765 or the next free port.
 
-    Where other machines can reach it, a token is needed as well.
+    If other machines can reach it, requests need a token.
     """
     wanted = [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + FURTHER_PORTS)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for each in wanted:
-        # Named, though there is no other: asyncio sends small packets at once only on sockets that say so, and without
-        # that each answer waits 40 ms for the browser's acknowledgement.
+        # IPPROTO_TCP is explicit: asyncio sets TCP_NODELAY only on such sockets, and without it each answer waits
+        # 40 ms for the browser's acknowledgement.
         opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind((host, each))
-            opened.listen(128)  # from here on a browser that is quick waits instead of being turned away
+            opened.listen(128)  # from here on an early browser waits instead of being refused
         except (OSError, OverflowError) as error:
             opened.close()
             if isinstance(error, OSError) and error.errno == errno.EADDRINUSE and port is None:
@@ -71,9 +71,9 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> Listener:
 
 
 def serve(catalogue: Catalogue, listener: Listener, *, verbose: bool = False) -> None:
-    """Answer until Ctrl-C, which ends it as it ends any other command."""
+    """Serve until Ctrl-C."""
     server = _server(catalogue, listener, verbose=verbose)
-    # uvicorn catches the signal, closes what is open, and raises it again once it is done.
+    # uvicorn catches the signal, closes its connections, and raises it again.
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listener.socket])
     listener.socket.close()
@@ -81,7 +81,7 @@ def serve(catalogue: Catalogue, listener: Listener, *, verbose: bool = False) ->
 
 @contextmanager
 def serve_in_background(catalogue: Catalogue, listener: Listener) -> Iterator[str]:
-    """Answer from a thread while the block runs; gives the address."""
+    """Serve from a thread while the block runs; yields the address."""
     server = _server(catalogue, listener, verbose=False)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener.socket]}, daemon=True)
     thread.start()

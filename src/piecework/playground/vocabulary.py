@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, divide
-from piecework.playground.catalogue import NativeTokenizer, Shown
+from piecework.playground.catalogue import LaneTokenizer, NativeTokenizer
 from piecework.tokenizer.pieces import SPACE
 
 __all__ = ["Search", "VocabularyBrowser"]
@@ -22,7 +22,7 @@ LONGEST_PATTERN = 200
 
 
 class Search(BaseModel):
-    """What to look for, and which of the rows found to give back."""
+    """The filters, the order and the page of a search."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -33,48 +33,48 @@ class Search(BaseModel):
     longest: int = Field(default=10_000, ge=0, le=10_000)
     language: str | None = Field(default=None, max_length=100)
     least_share: float = Field(default=0.0, ge=0, le=1)
-    """Of a piece's use, so much falls to the language, or more."""
+    """The least share of the language in the use of a piece."""
     sort: str = Field(default="id", max_length=100)
-    """id, length, or a language for its use."""
+    """id, length, or a language (its use)."""
     descending: bool = False
     offset: int = Field(default=0, ge=0)
     limit: int = Field(default=100, ge=1, le=500)
 
 
 class VocabularyBrowser:
-    """The vocabulary of one tokenizer, with its use in each language where that is known.
+    """The vocabulary of one tokenizer, with its use by language if that is known.
 
     >>> import piecework as pw
-    >>> tokenizer = pw.train(pw.count_words(["ha hade hade"]), pw.Recipe(vocab_size=12))
-    >>> browser = VocabularyBrowser(NativeTokenizer(tokenizer, name="small"))
+    >>> small = pw.train(pw.count_words(["ha hade hade"]), pw.Recipe(vocab_size=12))
+    >>> browser = VocabularyBrowser(NativeTokenizer(small, name="small"))
     >>> [row["piece"] for row in browser.search(Search(text="^.?ha", mode="regex"))["rows"]]
     ['ha', '▁ha', '▁hade']
     """
 
-    def __init__(self, shown: Shown, *, use: Array | None = None, languages: Sequence[str] = ()) -> None:
-        rows = shown.rows
-        self._shown = shown
+    def __init__(self, tokenizer: LaneTokenizer, *, use: Array | None = None, languages: Sequence[str] = ()) -> None:
+        rows = tokenizer.rows
+        self._tokenizer = tokenizer
         self._texts = [text for text, _, _ in rows]
         self._arrow = pa.array(self._texts, pa.string())
         self._scores = [score for _, score, _ in rows]
         self._groups = [group for _, _, group in rows]
         self._lengths = np.array([len(text) for text in self._texts])
         self.languages = list(languages)
-        """The languages whose use of the pieces is known."""
+        """The languages with known use of the pieces."""
         self._use = use
         self._shares = None if use is None else _shares(use)
         self._find = lru_cache(maxsize=32)(self._find_uncached)
 
     @property
     def groups(self) -> dict[str, int]:
-        """The groups that there are, with their numbers of pieces."""
+        """The number of pieces of each group."""
         found: dict[str, int] = {}
         for group in self._groups:
             found[group] = found.get(group, 0) + 1
         return found
 
     def search(self, search: Search) -> dict[str, Any]:
-        """The number of pieces that fit, and a page of them."""
+        """The number of matching pieces, and a page of them."""
         found = self._find(search.model_copy(update={"offset": 0, "limit": 1}))
         page = found[search.offset : search.offset + search.limit]
         return {"total": len(found), "rows": [self._row(int(i)) for i in page]}
@@ -92,9 +92,9 @@ class VocabularyBrowser:
         }
 
     def _rank(self, piece_id: int) -> int | None:
-        if not isinstance(self._shown, NativeTokenizer) or self._shown.smallest is None:
+        if not isinstance(self._tokenizer, NativeTokenizer) or self._tokenizer.smallest is None:
             return None
-        return self._shown.sized().rank(piece_id)
+        return self._tokenizer.sized().rank(piece_id)
 
     def _find_uncached(self, search: Search) -> Array:
         fits = self._matches(search)
@@ -103,7 +103,7 @@ class VocabularyBrowser:
             fits &= np.array([group == search.group for group in self._groups])
         if search.language is not None and search.least_share > 0:
             if self._shares is None:
-                raise InputError("the use of pieces by language is not known: open the folder of a study")
+                raise InputError("the use of pieces by language is unknown; open the folder of a study")
             fits &= self._shares[self._language(search.language)] >= search.least_share
         found = np.flatnonzero(fits)
         keys = self._keys(search.sort)[found]
@@ -115,13 +115,13 @@ class VocabularyBrowser:
             return np.ones(len(self._texts), bool)
         try:
             if search.mode == "regex":
-                # RE2: time is linear in the text whatever the expression, and its memory is bounded.
+                # RE2: linear time for any expression, bounded memory.
                 found = compute.match_substring_regex(self._arrow, search.text)
             else:
                 found = compute.match_substring(self._arrow, search.text.replace(" ", SPACE))
         except pa.ArrowInvalid as error:
             reason = str(error).removeprefix("Invalid regular expression: ")
-            raise InputError(f"{search.text!r} is no regular expression that can be used: {reason}") from error
+            raise InputError(f"{search.text!r} is not a valid regular expression: {reason}") from error
         return np.array(found.to_numpy(zero_copy_only=False), bool)
 
     def _keys(self, sort: str) -> Array:
@@ -141,6 +141,6 @@ class VocabularyBrowser:
 
 
 def _shares(use: Array) -> Array:
-    """How the use of each piece divides among the languages, per token of each: more text counts for no more."""
+    """The share of each language in the use of a piece, per token, so that more text does not count more."""
     rates = np.nan_to_num(divide(use, use.sum(axis=1, keepdims=True)))
     return np.nan_to_num(divide(rates, np.broadcast_to(rates.sum(axis=0), rates.shape)))

@@ -1,4 +1,4 @@
-"""What a section of the report is made of: figures, tables, notes; each knows nothing of HTML."""
+"""The blocks of a section: figures, tables and notes, independent of HTML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = Literal["text", "ids", "number", "plain", "share", "count", "bytes", "pie
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column's name, what its values are, and what it means for those who ask."""
+    """The heading of a column: its label, the kind of its values, and a tooltip."""
 
     label: str
     kind: Kind = "text"
@@ -25,13 +25,13 @@ class Heading:
 
     @property
     def is_number(self) -> bool:
-        """Whether its values are set to the right, and sorted as numbers."""
+        """Whether values are right-aligned and sorted as numbers."""
         return self.kind in ("number", "plain", "share", "count", "bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value of a table: as it is read, and as it is copied and sorted."""
+    """A value of a table: as displayed, and as copied and sorted."""
 
     text: str
     raw: str
@@ -40,19 +40,19 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table to read: headings, and rows of values."""
+    """A table: headings and rows of values."""
 
     caption: str
     headings: tuple[Heading, ...]
     rows: tuple[tuple[Any, ...], ...]
     name: str = ""
-    """Where it stands by itself, its id in the page."""
+    """The id of a table outside a figure."""
     sortable: bool = True
     title: str = ""
-    """Where it stands by itself, a heading above it."""
+    """The heading of a table outside a figure."""
 
     @classmethod
-    def of(
+    def build(
         cls,
         caption: str,
         headings: Iterable[Heading | str],
@@ -62,9 +62,9 @@ class Sheet:
         sortable: bool = True,
         title: str = "",
     ) -> Sheet:
-        """A table; a heading that is text alone is a column of text.
+        """A table; a heading given as a string is a column of text.
 
-        >>> sheet = Sheet.of("Fertility", ["language", Heading("fertility", "number")], [("sv", 1.23456)])
+        >>> sheet = Sheet.build("Fertility", ["language", Heading("fertility", "number")], [("sv", 1.23456)])
         >>> [cell.text for cell in sheet.cells()[0]]
         ['sv', '1.235']
         """
@@ -72,14 +72,14 @@ class Sheet:
         return cls(caption, made, tuple(map(tuple, rows)), name, sortable, title)
 
     def cells(self) -> list[list[Cell]]:
-        """The rows, each value with its texts."""
+        """The rows as cells."""
         return [
             [_cell(value, heading.kind) for value, heading in zip(row, self.headings, strict=True)] for row in self.rows
         ]
 
 
 def printable(piece: str) -> str:
-    """A piece with what cannot be seen as an escape.
+    """A piece with invisible characters as escapes.
 
     >>> printable("▁a\\tb\\x07")
     '▁a\\\\tb\\\\x07'
@@ -95,7 +95,7 @@ def _cell(value: Any, kind: Kind) -> Cell:
         return Cell("–", raw)
     match kind:
         case "ids":
-            # A range stays on one line; word joiners on both sides of the dash see to it.
+            # Word joiners around the dash keep a range on one line.
             return Cell(raw.replace("-", "\u2060–\u2060"), raw)
         case "share":
             return Cell(format_share(value, decimals=1 if abs(value) >= 0.001 or not value else 2), raw)
@@ -113,7 +113,7 @@ def _cell(value: Any, kind: Kind) -> Cell:
 
 
 def _megabytes(size_bytes: float) -> str:
-    """A size in one unit, so that a column of them can be compared.
+    """A size in MB, so that a column can be compared.
 
     >>> _megabytes(1_234_567), _megabytes(123), _megabytes(0)
     ('1.23 MB', '0.0001 MB', '0 MB')
@@ -125,11 +125,11 @@ def _megabytes(size_bytes: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Figure:
-    """A chart with a title that says what it shows, a line on how to read it, and its data."""
+    """A chart with a title that states its finding, a line on how to read it, and its data."""
 
     name: str
     title: str
-    reading: str
+    how_to_read: str
     chart: Chart
     sheet: Sheet
 
@@ -143,7 +143,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A heading, a paragraph that leads in, and what follows; `template` is the one that knows how to show more."""
+    """A heading, an introduction and blocks; `template` renders `content`, if there is any."""
 
     name: str
     title: str
@@ -154,5 +154,5 @@ class Section:
 
     @property
     def figures(self) -> list[Figure]:
-        """Its charts."""
+        """Its figures."""
         return [block for block in self.blocks if isinstance(block, Figure)]

@@ -1,4 +1,4 @@
-"""The page: sections in their order, rendered into one file that needs nothing else."""
+"""Renders the sections into one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from piecework.common.files import replace_atomically
 from piecework.report.blocks import Figure, Note, Section, Sheet
 from piecework.report.charts import NARROW, WIDE
 from piecework.report.palette import DARK, LIGHT, css_variables, inline_colours, standing_alone
-from piecework.report.readings import Readings
 from piecework.report.sections.corpus import corpus_section
 from piecework.report.sections.examples import examples_section
 from piecework.report.sections.findings import findings_section
@@ -26,8 +25,9 @@ from piecework.report.sections.monolingual import monolingual_section
 from piecework.report.sections.outside import outside_section
 from piecework.report.sections.overlap import overlap_section
 from piecework.report.sections.sizes import sizes_section
-from piecework.report.sections.summary import summary_of
+from piecework.report.sections.summary import make_summary
 from piecework.report.sections.vocabulary import vocabulary_section
+from piecework.report.study_data import StudyData
 from piecework.report.svg import identified
 
 if TYPE_CHECKING:
@@ -54,19 +54,19 @@ SECTIONS = (
 
 
 def write_report(results: StudyFolder, path: Path, *, figures: Path | None = None) -> list[Path]:
-    """Write the report of a study to one HTML file, its charts into the folder `figures`; return the files."""
-    readings = Readings(results)
-    sections = list(_sections(readings))
-    page = _page(readings, sections)
+    """Write the report of a study to one HTML file, and its charts into the folder `figures`; return the files."""
+    data = StudyData(results)
+    sections = list(_sections(data))
+    page = _page(data, sections)
     with replace_atomically(path) as temporary:
-        # A file's name in the corpus may be no valid UTF-8.
+        # A file name in the corpus may be invalid UTF-8.
         temporary.write_bytes(page.encode("utf-8", "replace"))
     return [path, *(_write_charts(sections, figures) if figures is not None else ())]
 
 
 def write_figures(results: StudyFolder, folder: Path) -> list[Path]:
     """Write every chart as an SVG file of its own, in light colours, and return the files."""
-    return _write_charts(_sections(Readings(results)), folder)
+    return _write_charts(_sections(StudyData(results)), folder)
 
 
 def _write_charts(sections: Iterable[Section], folder: Path) -> list[Path]:
@@ -80,33 +80,33 @@ def _write_charts(sections: Iterable[Section], folder: Path) -> list[Path]:
     return written
 
 
-def figures_of(results: StudyFolder) -> list[Figure]:
+def study_figures(results: StudyFolder) -> list[Figure]:
     """The charts of a study, in the order of the report."""
-    return [figure for section in _sections(Readings(results)) for figure in section.figures]
+    return [figure for section in _sections(StudyData(results)) for figure in section.figures]
 
 
 def notebook_html(results: StudyFolder) -> str:
-    """The findings and charts of a study for a notebook: no script, in light colours on white."""
-    readings = Readings(results)
+    """The findings and charts of a study for a notebook: no script, light colours."""
+    data = StudyData(results)
     template = _environment().get_template("notebook.html.j2")
-    page = template.render(summary=summary_of(readings), sections=list(_sections(readings)))
+    page = template.render(summary=make_summary(data), sections=list(_sections(data)))
     return str(inline_colours(page))
 
 
 def render(results: StudyFolder) -> str:
     """The report as HTML."""
-    readings = Readings(results)
-    return _page(readings, list(_sections(readings)))
+    data = StudyData(results)
+    return _page(data, list(_sections(data)))
 
 
-def _page(readings: Readings, sections: Sequence[Section]) -> str:
+def _page(data: StudyData, sections: Sequence[Section]) -> str:
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
-            summary=summary_of(readings),
+            summary=make_summary(data),
             sections=sections,
             # Both are files of this package, and neither has "</".
             script=Markup(script),
@@ -118,9 +118,9 @@ def _page(readings: Readings, sections: Sequence[Section]) -> str:
     )
 
 
-def _sections(readings: Readings) -> Iterator[Section]:
-    """Those for which the study has something to show."""
-    return (section for make in SECTIONS if (section := make(readings)) is not None)
+def _sections(data: StudyData) -> Iterator[Section]:
+    """The sections for which the study has data."""
+    return (section for make in SECTIONS if (section := make(data)) is not None)
 
 
 @cache
@@ -149,7 +149,7 @@ def _svg(figure: Figure, size: Any) -> Markup:
     return identified(_drawn(figure, width), f"{figure.name}-{size}")
 
 
-# A chart is drawn in the page, and is a file of its own.
+# Each chart is used twice: in the page and as a file.
 _DRAWN: WeakKeyDictionary[Figure, dict[int, Markup]] = WeakKeyDictionary()
 
 
@@ -161,7 +161,7 @@ def _drawn(figure: Figure, width: int) -> Markup:
 
 
 def _bound(sentence: str) -> str:
-    """The sentence with its percent signs kept on the line of their numbers.
+    """The sentence with non-breaking spaces before percent signs.
 
     >>> _bound("40 % more")
     '40\\xa0% more'

@@ -1,4 +1,4 @@
-"""Colours in the light and in the dark, by name; charts name them as CSS variables, so one drawing serves both."""
+"""Colours of the light and the dark theme by name; charts use CSS variables, so one drawing serves both."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _DARK_LANGUAGES = [
     "#e6eb75",
     "#80f2fb",
 ]
-# From little to much: each step with the ink that is read on it.
+# From low to high; `heat-ink` is the text colour on each step.
 _LIGHT_HEAT = ["#f2f5f9", "#dce7f3", "#bcd3ea", "#94b9dc", "#5f93c6", "#336fa9", "#1d4f86"]
 _DARK_HEAT = ["#1d232c", "#20334a", "#234666", "#2a5f8c", "#3b7fb3", "#74abd6", "#b4d6f0"]
 
@@ -104,7 +104,7 @@ DARK: Mapping[str, str] = {
 """The same names in the dark."""
 
 MARKERS = ("circle", "square", "diamond", "up", "down", "pentagon", "cross")
-"""Shapes, so that a dot is told by more than its colour."""
+"""Shapes, so that colour is not the only difference."""
 
 # Languages of the paper keep their colours in every study, and so does code.
 _SLOTS = {"sv": 0, "en": 1, "no": 2, "nb": 2, "nn": 11, "da": 3, "is": 4, "fo": 5, "fi": 5, "code": 6}
@@ -112,16 +112,16 @@ _SLOTS = {"sv": 0, "en": 1, "no": 2, "nb": 2, "nn": 11, "da": 3, "is": 4, "fo": 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a language is drawn: a colour as CSS, and a shape."""
+    """The colour (as CSS) and the shape of a language."""
 
     colour: str
     marker: str
 
 
 def language_looks(languages: Iterable[str]) -> dict[str, Look]:
-    """A colour and a shape for each language, the same whatever the order they are given in.
+    """A colour and a shape for each language, independent of the order of `languages`.
 
-    Up to twelve languages have a colour each; with more, colours come again with another shape.
+    Up to twelve languages have a colour each; beyond that, colours repeat with another shape.
 
     >>> looks = language_looks(["sv", "en", "xx"])
     >>> looks["sv"]
@@ -132,7 +132,7 @@ def language_looks(languages: Iterable[str]) -> dict[str, Look]:
     names = sorted(set(languages))
     taken: dict[int, str] = {}
     slots: dict[str, int] = {}
-    # Those with a colour of their own first, or another language could hold it.
+    # Languages with a fixed slot first, or another language could take it.
     for name in sorted(names, key=lambda name: (name not in _SLOTS, name)):
         slot = _SLOTS.get(name, zlib.crc32(name.encode()) % LANGUAGE_COLOURS)
         while slot in taken:
@@ -158,7 +158,7 @@ def css_variables(theme: Mapping[str, str]) -> str:
 
 
 def inline_colours(drawing: str, theme: Mapping[str, str] = LIGHT) -> Markup:
-    """A drawing that stands alone: programs that draw SVG outside a browser do not know variables.
+    """A drawing with literal colours: programs other than browsers do not know CSS variables.
 
     >>> inline_colours('<path fill="var(--ink)"/>')
     Markup('<path fill="#1c1e22"/>')
@@ -167,7 +167,7 @@ def inline_colours(drawing: str, theme: Mapping[str, str] = LIGHT) -> Markup:
 
 
 def standing_alone(drawing: str, theme: Mapping[str, str] = LIGHT) -> Markup:
-    """A drawing for a file: its colours written out, and the page's colour behind it.
+    """A drawing for a file: literal colours, and a background.
 
     >>> standing_alone(Markup('<svg><desc></desc><path fill="var(--ink)"/></svg>'))
     Markup('<svg><desc></desc><rect width="100%" height="100%" fill="#ffffff"/><path fill="#1c1e22"/></svg>')
@@ -178,7 +178,7 @@ def standing_alone(drawing: str, theme: Mapping[str, str] = LIGHT) -> Markup:
 
 
 def contrast(first: str, second: str) -> float:
-    """The contrast of two colours as WCAG 2 has it, from 1 to 21.
+    """The contrast of two colours by WCAG 2, from 1 to 21.
 
     >>> round(contrast("#ffffff", "#000000"), 3)
     21.0

@@ -1,4 +1,4 @@
-"""From values to pixels: scales, round numbers for axes, numbers as people write them, labels that keep apart."""
+"""Values to pixels: linear scales, axis ticks, number formats, label placement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Values = TypeVar("_Values", float, "Array")
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A straight line from values to pixels.
+    """A linear map from values to pixels.
 
     >>> Scale(1.0, 3.0, 100, 300)(2.0)
     200.0
@@ -29,7 +29,7 @@ class Scale:
     end: float
 
     def __call__(self, value: _Values) -> _Values:
-        """Where the value lies, or each of an array; at the start where all are one."""
+        """The pixel of a value, or of each value of an array; the start if the range is empty."""
         span = (self.high - self.low) or math.inf
         return self.start + (value - self.low) / span * (self.end - self.start)
 
@@ -57,7 +57,7 @@ def nice_ticks(low: float, high: float, *, count: int = 5) -> list[float]:
 
 
 def format_number(value: float | None, *, decimals: int = 2) -> str:
-    """A figure with so many decimals; a dash where there is none.
+    """A number with `decimals` digits; a dash if there is none.
 
     >>> format_number(1.2345), format_number(None), format_number(-0.001)
     ('1.23', '–', '0.00')
@@ -69,7 +69,7 @@ def format_number(value: float | None, *, decimals: int = 2) -> str:
 
 
 def format_share(value: float | None, *, decimals: int = 1) -> str:
-    """A share in percent; the sign stays on the number's line.
+    """A share in percent, with a non-breaking space before the sign.
 
     >>> format_share(0.4321), format_share(None)
     ('43.2\xa0%', '–')
@@ -80,7 +80,7 @@ def format_share(value: float | None, *, decimals: int = 1) -> str:
 
 
 def short_count(value: float) -> str:
-    """A number for an axis: short where it is round, else in full.
+    """A number for an axis: abbreviated if it is round.
 
     >>> [short_count(value) for value in (0, 950, 64_000, 51_200, 8_192, 2_500_000, 0.5)]
     ['0', '950', '64k', '51.2k', '8,192', '2.5M', '0.5']
@@ -92,10 +92,10 @@ def short_count(value: float) -> str:
 
 
 def keep_apart(wanted: Sequence[float], *, distance: float, low: float, high: float) -> list[float]:
-    """Places near the wanted ones, in their order, no two nearer than `distance`, all within the limits.
+    """Positions near the wanted ones, in the same order, at least `distance` apart and within the limits.
 
-    Places that would touch are pooled around the middle of where they want to be: the least movement in total, in
-    squares. If there is no room for all, they are spread evenly, and overlap.
+    Positions that would overlap are pooled around their mean, which minimizes the sum of squared moves. If there is no
+    room for all, they are spread evenly and overlap.
 
     >>> keep_apart([10, 11, 50], distance=10, low=0, high=100)
     [5.5, 15.5, 50.0]
@@ -107,7 +107,7 @@ def keep_apart(wanted: Sequence[float], *, distance: float, low: float, high: fl
     if distance * (len(wanted) - 1) > high - low:
         distance = (high - low) / max(1, len(wanted) - 1)
     order = sorted(range(len(wanted)), key=lambda number: wanted[number])
-    # A pool is its first place's best position, and how many places follow at the distance.
+    # A pool: the best position of its first member, and the number of members.
     pools: list[tuple[float, int]] = []
     for number in order:
         best, count = float(wanted[number]), 1
@@ -119,11 +119,11 @@ def keep_apart(wanted: Sequence[float], *, distance: float, low: float, high: fl
     placed: list[float] = []
     for best, count in pools:
         placed += [best + step * distance for step in range(count)]
-    for step, place in enumerate(placed):
+    for step, position in enumerate(placed):
         floor = low + step * distance
         ceiling = high - (len(placed) - 1 - step) * distance
-        placed[step] = float(min(max(place, floor), ceiling))
+        placed[step] = float(min(max(position, floor), ceiling))
     result = [0.0] * len(wanted)
-    for number, place in zip(order, placed, strict=True):
-        result[number] = place
+    for number, position in zip(order, placed, strict=True):
+        result[number] = position
     return result

@@ -1,4 +1,4 @@
-"""SVG elements, escaped, with numbers as short as a pixel needs; and how wide a text will be."""
+"""SVG elements with escaped text and short numbers, and the approximate width of a text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["FONT", "drawing", "element", "identified", "marker", "path", "text",
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans','Liberation Sans',Arial,sans-serif"
 
-# What ids begin with in a picture that stands alone.
+# The prefix of ids in a picture outside a page.
 _ANYWHERE = "picture"
 
-# What XML 1.0 has no way to write.
+# Characters that XML 1.0 cannot contain.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def element(name: str, *content: str, **attributes: str | float | None) -> Markup:
-    """An element; `stroke_width` is written stroke-width, what is None is left out, text is escaped.
+    """An element; `stroke_width` becomes stroke-width, None is omitted, text is escaped.
 
     >>> element("text", "a < b", x=1.25, font_weight=600, fill=None)
     Markup('<text x="1.2" font-weight="600">a &lt; b</text>')
@@ -41,13 +41,13 @@ def _attribute(value: str | float) -> str:
 
 
 def _number(value: float) -> str:
-    # A tenth of a pixel is finer than any screen; the drawing does not depend on the last bit of a division.
+    # A tenth of a pixel is enough, and hides rounding differences between machines.
     written = f"{value:.1f}".removesuffix(".0")
     return written if written != "-0" else "0"
 
 
 def drawing(*content: str, width: float, height: float, title: str, description: str) -> Markup:
-    """A whole picture with its name and description for those who do not see it."""
+    """A whole picture with a title and a description for screen readers."""
     labels = Markup("").join(
         [
             element("title", title, id=f"{_ANYWHERE}-title"),
@@ -72,12 +72,12 @@ def drawing(*content: str, width: float, height: float, title: str, description:
 
 
 def identified(picture: Markup, identity: str) -> Markup:
-    """A picture whose ids begin with `identity`, so that they are unique in a page with several.
+    """A picture whose ids start with `identity`, so that they are unique in a page.
 
     >>> identified(element("title", "a", id="picture-title"), "sizes")
     Markup('<title id="sizes-title">a</title>')
     """
-    # A quotation mark stands around attributes alone: in text it is escaped.
+    # Quotation marks occur only around attributes: in text they are escaped.
     return Markup(str(picture).replace(f'"{_ANYWHERE}-', f'"{escape(identity)}-'))
 
 
@@ -121,7 +121,7 @@ _OUTLINES = {
 
 
 def marker(shape: str, x: float, y: float, *, radius: float = 4.5, **attributes: str | float | None) -> Markup:
-    """A mark of that shape around a point; all shapes are about as large."""
+    """A mark of that shape at a point; all shapes have about the same size."""
     tooltip = attributes.pop("tooltip", None)
     inside = [element("title", str(tooltip))] if tooltip else []
     if shape == "circle":
@@ -131,7 +131,7 @@ def marker(shape: str, x: float, y: float, *, radius: float = 4.5, **attributes:
 
 
 def text_width(content: str, size: float = 12, *, bold: bool = False) -> float:
-    """About how wide a text is; drawn fonts differ by some percent, so leave room.
+    """The approximate width of a text; fonts differ by some percent, so leave room.
 
     >>> text_width("il") < text_width("ab") < text_width("MW") < text_width("漢字")
     True

@@ -1,4 +1,4 @@
-// Asking the server: JSON out, JSON in, errors as messages for a person.
+// Requests to the server: JSON both ways; errors carry a message for the person.
 
 export async function ask(path, content) {
   let response;
@@ -9,19 +9,19 @@ export async function ask(path, content) {
       body: JSON.stringify(content),
     });
   } catch {
-    throw new Error("the playground does not answer; is it still running in its terminal?");
+    throw new Error("no answer from the playground; is it still running in the terminal?");
   }
   let answer;
   try {
     answer = await response.json();
   } catch {
-    throw new Error(`an answer that makes no sense (status ${response.status})`);
+    throw new Error(`invalid answer (status ${response.status})`);
   }
   if (!response.ok) throw new Error(answer.error ?? `status ${response.status}`);
   return answer;
 }
 
-// Runs a task one at a time. Asked again while it runs, it runs once more afterwards, with what was asked last.
+// Runs a task one at a time. Calls during a run are merged into one more run, with the latest arguments.
 export function latest(task) {
   let running = false, waiting = null;
   return async function run(...asked) {

@@ -1,4 +1,4 @@
-// What is shown, to take away: as Python, as JSON, as a picture, as an address.
+// Copies the lanes as Python, JSON, an SVG picture or a link.
 
 import { $, el, toast } from "./dom.js";
 
@@ -46,15 +46,15 @@ async function copy(text, name) {
     await navigator.clipboard.writeText(text);
     toast(`Copied as ${name}`);
   } catch {
-    // Without a clipboard, such as on a page from another machine: a file instead.
+    // Without a clipboard, for example on a page from another machine: a file.
     const address = URL.createObjectURL(new Blob([text]));
     el("a", { href: address, download: `piecework.${{ Python: "py", JSON: "json", SVG: "svg" }[name] ?? "txt"}` }).click();
     URL.revokeObjectURL(address);
-    toast(`Saved as ${name}, since this page may not use the clipboard`);
+    toast(`Saved as ${name}, because this page may not use the clipboard`);
   }
 }
 
-// A string literal of JSON is one of Python too, but for characters above U+FFFF: those stay as they are.
+// A JSON string literal is a Python literal too; JSON.stringify leaves characters above U+FFFF as they are.
 export function python(page) {
   const lanes = page.lanes.filter((lane) => lane.cut);
   const others = lanes.some((lane) => !lane.data.has_merges);
@@ -75,7 +75,7 @@ export function python(page) {
 }
 
 export function json(page) {
-  // Places are counted in characters, as in Python, and not in JavaScript's units.
+  // Offsets count characters, as in Python, not UTF-16 units.
   const characters = new Uint32Array(page.text.length + 1);
   for (let i = 0, n = 0; i < page.text.length; i++) {
     if (!/[\udc00-\udfff]/.test(page.text[i])) n++;
@@ -91,14 +91,14 @@ export function json(page) {
       at += length;
     });
     return { tokenizer: lane.tokenizer, vocab_size: data.vocab_size, ids: data.ids, pieces: data.ids.map((id) => data.pieces[id]),
-      offsets: offsets.map((pair) => pair.map((place) => characters[place])) };
+      offsets: offsets.map((pair) => pair.map((offset) => characters[offset])) };
   }) };
 }
 
 const escaped = (text) => text.replace(/[&<>"\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, (c) =>
   ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c] ?? "\ufffd");
 
-// The lanes as they stand on the screen, as far as they have been drawn.
+// The lanes as they are on the screen.
 export function picture(page) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
@@ -135,7 +135,7 @@ export function picture(page) {
     + `<g font-family="${escaped(font.fontFamily).replaceAll("&quot;", "'")}" font-size="${font.fontSize}">${parts.join("")}</g></svg>`;
 }
 
-// The text of a token that lies on several lines, as it is broken.
+// The text of a token on several lines, split at the line breaks.
 function split(element, lines) {
   const text = element.textContent, parts = [];
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);

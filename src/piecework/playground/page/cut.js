@@ -1,6 +1,6 @@
-// Tokens of a text in columns, and what follows from them: characters shown together, words, figures.
+// Tokens of a text in columns, and what follows from them: drawn items, words, statistics.
 
-// As Python's str.split() and the evaluation see whitespace.
+// Whitespace as in Python's str.split() and in the evaluation.
 const SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const WORD = new RegExp(`[^${SPACE}]+`, "g");
 const encoder = new TextEncoder();
@@ -22,8 +22,8 @@ export function findWords(text) {
   return { starts, ends, length: starts.length };
 }
 
-// A cut has `starts`, `ends` of what is drawn as one (a token, or a character that several byte tokens form), the
-// first token of each in `first`, and `ids` (or null while a slider is dragged: then only the places are known).
+// A cut lists the items to draw: each is a token, or a character that several byte tokens form. `starts` and `ends` are
+// their offsets, `first` is the index of their first token. `ids` is null while the slider is dragged.
 export function cutOf(lane) {
   const { ids, lengths, gaps } = lane;
   const isByte = new Set(lane.bytes);
@@ -31,7 +31,7 @@ export function cutOf(lane) {
   let at = 0, open = false;
   for (let i = 0; i < ids.length; i++) {
     const start = at + (gaps ? gaps[i] : 0), end = start + lengths[i];
-    // Bytes of a character but the last have no width; other libraries give each the whole character.
+    // Byte tokens have no width, except the last one of a character; other libraries give each the whole character.
     const inside = open || (starts.length > 0 && start < ends[ends.length - 1] && lengths[i] > 0);
     if (inside) ends[ends.length - 1] = Math.max(ends[ends.length - 1], end);
     else {
@@ -71,8 +71,8 @@ export function cutAt(cuts, length, size) {
 
 export const tokensOf = (cut, i) => (i + 1 < cut.first.length ? cut.first[i + 1] : cut.tokens) - cut.first[i];
 
-// For each word where it is cut (places inside it), and how many tokens it takes part in. Kept with the cut, since
-// figures and the list of words both ask.
+// For each word its boundaries (offsets inside the word) and its number of tokens. Kept with the cut: the statistics
+// and the list of words both need it.
 export function wordCuts(cut, words) {
   if (cut.words === words) return cut.wordCuts;
   const result = new Array(words.length);
@@ -80,19 +80,19 @@ export function wordCuts(cut, words) {
   for (let w = 0; w < words.length; w++) {
     const start = words.starts[w], end = words.ends[w];
     while (i < cut.starts.length && cut.ends[i] <= start) i++;
-    const places = [];
+    const boundaries = [];
     let tokens = 0;
     for (let j = i; j < cut.starts.length && cut.starts[j] < end; j++) {
-      if (cut.starts[j] > start) places.push(cut.starts[j] - start);
+      if (cut.starts[j] > start) boundaries.push(cut.starts[j] - start);
       tokens += tokensOf(cut, j);
     }
-    result[w] = { places, tokens };
+    result[w] = { boundaries, tokens };
   }
   Object.assign(cut, { words, wordCuts: result });
   return result;
 }
 
-export function figures(cut, words, bytes) {
+export function statistics(cut, words, bytes) {
   let continued = 0;
   for (const word of wordCuts(cut, words)) if (word.tokens > 1) continued++;
   return {
@@ -103,7 +103,7 @@ export function figures(cut, words, bytes) {
   };
 }
 
-// The tokens that overlap the characters from `start` to `end`: first and one past the last.
+// The items that overlap the characters from `start` to `end`: the first, and one past the last.
 export function overlapping(cut, start, end) {
   let low = 0, high = cut.starts.length;
   while (low < high) {

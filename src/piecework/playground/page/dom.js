@@ -1,4 +1,4 @@
-// Making elements. Text goes in as text: nothing on this page is ever parsed as HTML.
+// Creates elements. Text is inserted as text: nothing on this page is ever parsed as HTML.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -28,7 +28,7 @@ export const fixed = (number, digits) =>
   Number.isFinite(number) ? number.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) : "–";
 export const percent = (share, digits = 1) => (Number.isFinite(share) ? `${fixed(100 * share, digits)} %` : "–");
 
-// What a person sees of a piece: control characters and odd spaces by name, all else as it is.
+// A piece in readable form: control characters and special spaces as names, the rest unchanged.
 export function visible(text) {
   return text.replace(/[\u0000-\u001f\u007f-\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]/g, (character) => {
     const names = { "\n": "⏎", "\t": "⇥", "\r": "␍", "\u00a0": "⍽" };
@@ -39,7 +39,7 @@ export function visible(text) {
 let toastTimer = 0;
 export function toast(message) {
   $("toast").textContent = message;
-  $("toast").classList.add("shown");
+  $("toast").classList.add("visible");
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => $("toast").classList.remove("shown"), 2600);
+  toastTimer = setTimeout(() => $("toast").classList.remove("visible"), 2600);
 }

@@ -1,4 +1,4 @@
-// The exact figure of each language's whole evaluation set at the size of a lane, and its curve over all sizes.
+// The exact value of each language's evaluation set at the size of a lane, and its curve over all sizes.
 
 import { ask, latest } from "./api.js";
 import { count, el, fixed, percent, svg } from "./dom.js";
@@ -6,17 +6,17 @@ import { count, el, fixed, percent, svg } from "./dom.js";
 const HEIGHT = 150, LEFT = 40, RIGHT = 62, TOP = 8, BOTTOM = 20;
 const SHARES = new Set(["continued_words", "split_words"]);
 
-export class EvaluationFigures {
+export class EvaluationEstimates {
   constructor(page, lane) {
     this.page = page;
     this.lane = lane;
     this.curves = null;
     this.curvesOf = null;
-    this.metric = el("select", { "aria-label": "Figure of the evaluation set", onchange: () => page.chooseMetric(this.metric.value) },
+    this.metric = el("select", { "aria-label": "Metric on the evaluation set", onchange: () => page.chooseMetric(this.metric.value) },
       ...page.about.metrics.map((each) => el("option", { value: each.name }, each.title)));
     this.list = el("dl", { class: "languages" });
     this.chart = el("div", { class: "curves" });
-    this.details = el("details", { ontoggle: () => this.update(this.size) }, el("summary", {}, "curve"), this.chart);
+    this.details = el("details", { ontoggle: () => this.update(this.size) }, el("summary", {}, "Curves"), this.chart);
     this.element = el("div", { class: "evaluation" },
       el("div", { class: "row" }, el("span", { class: "quiet" }, "Evaluation set"), this.metric), this.list, this.details);
     this.fetch = latest((size) => this.#fetch(size));
@@ -24,10 +24,10 @@ export class EvaluationFigures {
 
   update(size) {
     this.size = size;
-    this.element.hidden = !this.page.about.with_figures.includes(this.lane.tokenizer);
+    this.element.hidden = !this.page.about.with_estimates.includes(this.lane.tokenizer);
     if (this.element.hidden) return;
     this.metric.value = this.page.metric;
-    if (!this.list.childElementCount) this.list.append(el("div", { class: "quiet" }, "evaluating…"));
+    if (!this.list.childElementCount) this.list.append(el("div", { class: "quiet" }, "Evaluating…"));
     this.fetch(size);
   }
 
@@ -40,26 +40,26 @@ export class EvaluationFigures {
     const key = `${tokenizer} ${metric}`;
     try {
       const curves = this.details.open && this.curvesOf !== key;
-      const answer = await ask("figures", { tokenizer, metric, vocab_size: size, curves });
+      const answer = await ask("estimates", { tokenizer, metric, vocab_size: size, curves });
       if (tokenizer !== this.lane.tokenizer || metric !== this.page.metric) return;
       if (answer.curves) [this.curves, this.curvesOf] = [answer.curves, key];
-      this.list.replaceChildren(...answer.figures.map((each) => el("div", {
+      this.list.replaceChildren(...answer.estimates.map((each) => el("div", {
         title: each.full === null ? null : `${this.#format(each.full)} at the full size`, "data-language": each.language },
         el("dt", {}, each.language), el("dd", {}, this.#format(each.value)))));
-      if (this.details.open && this.curvesOf === key) this.#draw(size, answer.figures);
+      if (this.details.open && this.curvesOf === key) this.#draw(size, answer.estimates);
     } catch (error) {
       this.list.replaceChildren(el("div", { class: "quiet" }, error.message));
     }
   }
 
-  #draw(size, figures) {
+  #draw(size, estimates) {
     const { sizes, values } = this.curves;
-    const width = Math.min(Math.max(this.chart.clientWidth, 280), 736);  // letters keep their size on a phone
+    const width = Math.min(Math.max(this.chart.clientWidth, 280), 736);  // text keeps its size on a phone
     const names = Object.keys(values);
     const all = Object.values(values).flat().filter((value) => value !== null);
     const low = Math.min(...all), high = Math.max(...all);
     const x = (at) => LEFT + (width - LEFT - RIGHT) * Math.log(at / sizes[0]) / Math.log(sizes.at(-1) / sizes[0]);
-    // Logarithmic both ways where it can be: a large vocabulary's small differences count as much.
+    // Both axes are logarithmic if possible: small differences at large sizes stay visible.
     const scale = low > 0 ? Math.log : (value) => value;
     const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (scale(value) - scale(low)) / (scale(high) - scale(low) || 1));
     const picture = svg("svg", { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img",
@@ -71,14 +71,14 @@ export class EvaluationFigures {
     for (const [at, anchor] of [[sizes[0], "start"], [sizes.at(-1), "end"]]) {
       picture.append(svg("text", { x: x(at), y: HEIGHT - 4, "text-anchor": anchor }, count(at)));
     }
-    // Labels at the ends of the lines, pushed apart where they would lie on one another.
+    // Labels at the ends of the lines, moved apart where they would overlap.
     const ends = names.map((name) => ({ name, y: y(values[name].at(-1) ?? low) })).sort((a, b) => a.y - b.y);
     for (let i = 1; i < ends.length; i++) ends[i].y = Math.max(ends[i].y, ends[i - 1].y + 13);
     const over = Math.max(0, (ends.at(-1)?.y ?? 0) - (HEIGHT - BOTTOM + 4));
     for (const end of ends) end.y -= over;
     names.forEach((name, i) => {
       const points = sizes.map((at, k) => (values[name][k] === null ? null : `${x(at).toFixed(1)},${y(values[name][k]).toFixed(1)}`));
-      const exact = figures.find((each) => each.language === name)?.value;
+      const exact = estimates.find((each) => each.language === name)?.value;
       picture.append(svg("polyline", { points: points.filter(Boolean).join(" "), class: `line colour-${i % 8}` }),
         svg("text", { x: width - RIGHT + 8, y: ends.find((end) => end.name === name).y + 4, class: `label colour-${i % 8}` }, name));
       if (exact !== null && exact !== undefined) {

@@ -1,9 +1,9 @@
-// One lane: a tokenizer, its figures, its size, and the text in its tokens.
+// One lane: a tokenizer, its statistics, its size, and the text in its tokens.
 
 import { ask, debounce, latest } from "./api.js";
-import { cutAt, cutOf, figures } from "./cut.js";
+import { cutAt, cutOf, statistics } from "./cut.js";
 import { count, el, fixed, percent } from "./dom.js";
-import { EvaluationFigures } from "./evaluation.js";
+import { EvaluationEstimates } from "./evaluation.js";
 import { TokenText } from "./tokens.js";
 
 const POSITIONS = 1000;
@@ -11,14 +11,14 @@ const POSITIONS = 1000;
 let made = 0;
 
 export class Lane {
-  // `page` knows the text, the views, the other lanes, and what to do when this one changes.
+  // `page` holds the text, the views and the other lanes, and is told when this lane changes.
   constructor(page, choice) {
     this.page = page;
     this.tokenizer = choice.tokenizer;
     this.size = choice.size;
     this.data = null;
     this.cut = null;
-    this.cuts = null;  // where the text is cut at every size, once the slider has been touched
+    this.cuts = null;  // token boundaries at every size, once the slider has been touched
     this.cutsText = null;
     this.#build(`lane-${++made}`);
     this.tokens = new TokenText(this.body, {
@@ -47,26 +47,26 @@ export class Lane {
     } }, ...page.tokenizers.map((name) => el("option", { value: name }, name)));
     this.select.value = this.tokenizer;
     this.vocabulary = el("span", { class: "quiet numbers" });
-    this.removal = el("button", { type: "button", class: "icon", "aria-label": `Remove the lane`, title: "Remove the lane",
+    this.removal = el("button", { type: "button", class: "icon", "aria-label": `Remove this lane`, title: "Remove this lane",
       onclick: () => page.remove(this) }, "×");
-    this.figures = el("dl", { class: "figures" });
+    this.statistics = el("dl", { class: "statistics" });
     this.range = el("input", { type: "range", min: 0, max: POSITIONS, step: 1, id: `${id}-size`,
       "aria-label": "Vocabulary size", oninput: () => this.#slide(this.#sizeAt(Number(this.range.value))) });
-    this.number = el("input", { type: "number", step: 1, "aria-label": "Vocabulary size, exactly", onchange: () => {
+    this.number = el("input", { type: "number", step: 1, "aria-label": "Exact vocabulary size", onchange: () => {
       const wanted = Math.round(Number(this.number.value)) || this.data.full_size;
       this.#slide(Math.min(Math.max(wanted, this.data.smallest), this.data.full_size));
     } });
-    this.evaluation = new EvaluationFigures(page, this);
+    this.evaluation = new EvaluationEstimates(page, this);
     this.slider = el("div", { class: "size", hidden: true },
       el("label", { for: `${id}-size` }, "Size"), this.range, this.number, this.evaluation.element);
     this.body = el("div", { class: "tokens", tabindex: 0, role: "group", dir: "auto" });
     this.error = el("p", { class: "error", role: "alert", hidden: true });
     this.element = el("article", { class: "lane card" },
       el("div", { class: "row head" }, this.select, this.vocabulary, this.removal),
-      this.figures, this.slider, this.error, this.body);
+      this.statistics, this.slider, this.error, this.body);
   }
 
-  // What the server answered for this lane; not for the one that it was when it asked.
+  // Whether an answer is about this lane as it is now; the tokenizer or the size may have changed since.
   isAbout(data) {
     return data.tokenizer === this.tokenizer && (data.error || data.vocab_size === (this.size ?? data.full_size));
   }
@@ -74,7 +74,7 @@ export class Lane {
   receive(data, text) {
     this.data = data;
     this.error.hidden = !data.error;
-    this.body.hidden = this.figures.hidden = Boolean(data.error);
+    this.body.hidden = this.statistics.hidden = Boolean(data.error);
     if (data.error) {
       this.error.textContent = data.error;
       this.cut = null;
@@ -95,32 +95,32 @@ export class Lane {
   show(cut, text) {
     this.cut = cut;
     this.tokens.show(text, cut, this.page.views);
-    this.page.shown(this);
+    this.page.drawn(this);
   }
 
   redraw() {
     if (this.cut) this.tokens.show(this.tokens.text, this.cut, this.page.views);
   }
 
-  showFigures(words, bytes, base) {
+  showStatistics(words, bytes, base) {
     if (!this.cut) return null;
-    const mine = figures(this.cut, words, bytes);
+    const mine = statistics(this.cut, words, bytes);
     const entries = [
-      ["tokens", count(mine.tokens), "Tokens of the text"],
-      ["per word", fixed(mine.perWord, 2), "Tokens per whitespace word"],
-      ["continued", percent(mine.continued), "Whitespace words of two or more tokens"],
-      ["bytes / token", fixed(mine.bytesPerToken, 2), "UTF-8 bytes per token"],
+      ["tokens", count(mine.tokens), "Tokens in this text"],
+      ["tokens per word", fixed(mine.perWord, 2), "Tokens per whitespace word"],
+      ["continued words", percent(mine.continued), "Whitespace words of two or more tokens"],
+      ["bytes per token", fixed(mine.bytesPerToken, 2), "UTF-8 bytes per token"],
     ];
     if (base) {
       const change = mine.tokens / base.tokens - 1;
       const sign = change > 0 ? "+" : change < 0 ? "−" : "±";
-      entries.push(["against first", Number.isFinite(change) ? `${sign}${fixed(100 * Math.abs(change), 1)} %` : "–",
-        "Tokens, against the first lane"]);
+      entries.push(["vs. first lane", Number.isFinite(change) ? `${sign}${fixed(100 * Math.abs(change), 1)} %` : "–",
+        "Tokens compared with the first lane"]);
     }
-    this.figures.replaceChildren(...entries.map(([name, value, title]) =>
-      el("div", { title, class: name === "against first" ? `against ${value.startsWith("+") ? "more" : value.startsWith("−") ? "fewer" : ""}` : null },
+    this.statistics.replaceChildren(...entries.map(([name, value, title]) =>
+      el("div", { title, class: name === "vs. first lane" ? `against ${value.startsWith("+") ? "more" : value.startsWith("−") ? "fewer" : ""}` : null },
         el("dt", {}, name), el("dd", {}, value))));
-    this.body.setAttribute("aria-label", `Tokens of ${this.title}: ${count(mine.tokens)}. Arrow keys move, Enter tells why.`);
+    this.body.setAttribute("aria-label", `Tokens of ${this.title}: ${count(mine.tokens)}. Arrow keys move, Enter explains.`);
     this.element.setAttribute("aria-label", this.title);
     return mine;
   }

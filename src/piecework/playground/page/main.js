@@ -1,4 +1,4 @@
-// The page: its text, its lanes, and what joins them.
+// The page: its text, its lanes, and what connects them.
 
 import { ask, debounce, latest } from "./api.js";
 import { byteLength, findWords, tokensOf, wellFormed, wordCuts } from "./cut.js";
@@ -32,7 +32,7 @@ class Page {
     this.updateWords = debounce(() => this.wordList.update(), 60);
     this.wordList = new Words(this);
     this.vocabulary = new Vocabulary(this);
-    const wanted = (state.lanes ?? []).filter((lane) => this.tokenizers.includes(lane.tokenizer)).slice(0, about.most_lanes);
+    const wanted = (state.lanes ?? []).filter((lane) => this.tokenizers.includes(lane.tokenizer)).slice(0, about.max_lanes);
     for (const choice of wanted.length ? wanted : this.#usual()) this.#append(choice);
     this.#wire();
     this.#lanesChanged();
@@ -43,7 +43,7 @@ class Page {
     return { view: this.view, whitespace: this.whitespace };
   }
 
-  // Two lanes to begin with: the first tokenizer, and the next that is not the same at a smaller size.
+  // Two lanes at first: the first tokenizer, and the next one that is not the same at a smaller size.
   #usual() {
     const [first, ...others] = this.tokenizers;
     // The sample that is shown first is Swedish.
@@ -58,7 +58,7 @@ class Page {
   }
 
   #lanesChanged() {
-    $("add").disabled = this.lanes.length >= this.about.most_lanes;
+    $("add").disabled = this.lanes.length >= this.about.max_lanes;
     for (const lane of this.lanes) lane.removal.hidden = this.lanes.length === 1;
     $("lane-list").dataset.lanes = this.lanes.length;
   }
@@ -67,13 +67,13 @@ class Page {
     this.lanes.splice(this.lanes.indexOf(lane), 1);
     lane.element.remove();
     this.#lanesChanged();
-    this.#showFigures();
+    this.#showStatistics();
     this.updateWords();
     this.save();
     $("add").focus();
   }
 
-  // The text, a tokenizer or a size is another.
+  // The text, a tokenizer or a size has changed.
   changed() {
     this.encode();
     this.save();
@@ -85,48 +85,48 @@ class Page {
     const lanes = [...this.lanes];
     try {
       const answer = await ask("encode", { text, lanes: lanes.map((lane) => ({ tokenizer: lane.tokenizer, vocab_size: lane.size })) });
-      if (text !== this.text) return;  // the next answer is on its way
+      if (text !== this.text) return;  // a newer request is under way
       this.say("");
-      // While a slider moves, an answer about an earlier size is no news: the next one is on its way too.
+      // While a slider moves, an answer about an earlier size is outdated: a newer request is under way.
       answer.lanes.forEach((data, i) => {
         if (lanes[i].isAbout(data)) lanes[i].receive(data, text);
       });
       if (answer.lanes.every((data, i) => lanes[i].isAbout(data))) {
-        document.body.dataset.shown = String(Number(document.body.dataset.shown ?? 0) + 1);
+        document.body.dataset.answers = String(Number(document.body.dataset.answers ?? 0) + 1);
       }
     } catch (error) {
       this.say(error.message);
     }
   }
 
-  // A lane shows another cut.
-  shown(lane) {
+  // A lane has drawn another cut.
+  drawn(lane) {
     refreshWhy(lane);
     if (this.waiting) return;
     this.waiting = true;
-    queueMicrotask(() => {  // once for all lanes that an answer brings
+    queueMicrotask(() => {  // once for all lanes of an answer
       this.waiting = false;
-      this.#showFigures();
+      this.#showStatistics();
       this.updateWords();
     });
   }
 
-  #showFigures() {
+  #showStatistics() {
     let base = null;
     const bytes = byteLength(this.text);
     this.lanes.forEach((lane, i) => {
-      const found = lane.showFigures(this.words, bytes, i ? base : null);
+      const found = lane.showStatistics(this.words, bytes, i ? base : null);
       if (i === 0) base = found;
     });
-    $("text-figures").textContent = `${count(characters(this.text))} characters, ${count(this.words.length)} words, ${count(bytes)} bytes`;
+    $("text-statistics").textContent = `${count(characters(this.text))} characters, ${count(this.words.length)} words, ${count(bytes)} bytes`;
   }
 
-  // Takes a new text, or says why not. Gives back whether it did.
+  // Sets a new text, or says why it cannot. Returns whether it did.
   setText(text, { from = "text" } = {}) {
     text = wellFormed(text);
-    const size = text.length > 2 * this.about.most_characters ? text.length : characters(text);
-    if (size > this.about.most_characters) {
-      this.say(`${from === "text" ? "That text" : from} has ${count(size)} characters; the playground takes up to ${count(this.about.most_characters)}. The text is as it was.`);
+    const size = text.length > 2 * this.about.max_characters ? text.length : characters(text);
+    if (size > this.about.max_characters) {
+      this.say(`${from === "text" ? "That text" : from} has ${count(size)} characters; the limit is ${count(this.about.max_characters)}. The text has not changed.`);
       return false;
     }
     this.text = text;
@@ -168,18 +168,18 @@ class Page {
       put(ids.length > 1 ? "ids" : "id", ids.join(" "));
       put("piece", el("span", { class: "piece" }, ids.map((id) => visible(cut.pieces[id])).join(" ")));
     }
-    put("characters", cut.ends[i] > cut.starts[i] ? `${count(cut.starts[i])}–${count(cut.ends[i])}` : "none: the prefix");
+    put("characters", cut.ends[i] > cut.starts[i] ? `${count(cut.starts[i])}–${count(cut.ends[i])}` : "none (dummy prefix)");
     const word = this.#wordAt(cut.starts[i], cut.ends[i]);
     if (word !== null) {
       const { starts, ends } = this.words;
       const costs = this.lanes.filter((each) => each.cut).map((each) => wordCuts(each.cut, this.words)[word].tokens);
       put("word", el("span", { class: "piece" }, visible(this.text.slice(starts[word], ends[word]))));
-      put("costs", costs.join(" · "));
+      put("tokens", costs.join(" · "));
     }
     return parts;
   }
 
-  // The first word that has characters in this stretch.
+  // The first word that overlaps these characters.
   #wordAt(start, end) {
     const { starts, ends } = this.words;
     let low = 0, high = starts.length;
@@ -206,18 +206,18 @@ class Page {
     const area = $("text");
     area.value = this.text;
     area.addEventListener("input", () => {
-      // What was typed stays in the box, so that nothing is lost; but a paste that is too long is undone.
+      // A text that is too long is refused, and the text before it stays in the box.
       if (!this.setText(area.value)) area.value = this.text;
     });
     area.addEventListener("paste", (event) => {
       const pasted = event.clipboardData?.getData("text/plain") ?? "";
       if (pasted.length < LARGE) return;
       event.preventDefault();
-      if (pasted.length > 2 * this.about.most_characters) {
+      if (pasted.length > 2 * this.about.max_characters) {
         this.setText(pasted, { from: "What you pasted" });
         return;
       }
-      // Chromium takes half a minute to paste thousands of lines by itself, and no time to set them.
+      // Chromium takes half a minute to paste thousands of lines, but sets them at once.
       area.setRangeText(pasted.replaceAll("\r\n", "\n"), area.selectionStart, area.selectionEnd, "end");
       area.dispatchEvent(new Event("input"));
     });
@@ -268,7 +268,7 @@ class Page {
       });
     }
     document.querySelector(".skip").addEventListener("click", (event) => {
-      event.preventDefault();  // the fragment is the state
+      event.preventDefault();  // the fragment holds the state
       this.lanes[0].body.focus();
     });
     this.#wireFiles();
@@ -291,21 +291,21 @@ class Page {
   }
 
   async #openFile(file) {
-    // A character takes at most four bytes: what is longer is not even read.
-    if (file.size > 4 * this.about.most_characters) {
-      this.say(`${file.name} has ${count(file.size)} bytes; the playground takes up to ${count(this.about.most_characters)} characters. The text is as it was.`);
+    // A character takes at most four bytes: a longer file is not read.
+    if (file.size > 4 * this.about.max_characters) {
+      this.say(`${file.name} has ${count(file.size)} bytes; the limit is ${count(this.about.max_characters)} characters. The text has not changed.`);
       return;
     }
     const text = (await file.text()).replaceAll("\r\n", "\n");
     if (this.setText(text, { from: file.name })) {
-      toast(text.includes("\ufffd") ? `${file.name} is not all UTF-8: what is not stands as �` : `${file.name} opened`);
+      toast(text.includes("\ufffd") ? `${file.name} is not valid UTF-8: invalid bytes appear as �` : `${file.name} opened`);
     }
   }
 }
 
 const THEMES = ["auto", "light", "dark"];
 function wireTheme() {
-  const names = { auto: "as the system", light: "light", dark: "dark" };
+  const names = { auto: "system", light: "light", dark: "dark" };
   const use = (theme) => {
     document.documentElement.dataset.theme = theme;
     $("theme").setAttribute("aria-label", `Colours: ${names[theme]}`);
@@ -333,7 +333,7 @@ async function start() {
     $("study").textContent = about.study ? `Study ${about.study}` : "";
     document.title = about.study ? `${about.study} – Piecework playground` : "Piecework playground";
     const page = new Page(about, state);
-    if (state.damaged) page.say("The address is damaged; what could not be read of it is left out.");
+    if (state.damaged) page.say("The address is damaged; unreadable parts are ignored.");
     addEventListener("hashchange", () => location.reload());
   } catch (error) {
     $("message").textContent = error.message;

@@ -1,4 +1,4 @@
-// One-click texts.
+// Sample texts.
 
 export const SAMPLES = {
   sv: `Den gamla fyren på udden lyser fortfarande varje kväll, fast ingen längre bor där. Förr gick fyrvaktaren upp för de hundratjugo trappstegen med fotogen i hinken; nu räcker det med en strömbrytare på fastlandet. När dimman rullar in hörs ändå mistluren, dov och tålmodig, som om någon fortfarande väntade på fiskebåtarna.`,

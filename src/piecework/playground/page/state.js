@@ -1,5 +1,5 @@
-// What the page shows, in the fragment of its address: it survives a reload, can be sent to somebody, and no server
-// gets to see it.
+// The state of the page in the fragment of its address: it survives a reload, can be shared as a link, and is never
+// sent to a server.
 
 const PLAIN_LENGTH = 400;
 
@@ -33,7 +33,7 @@ export async function writeState(state) {
   const fragment = new URLSearchParams();
   if (state.text.length <= PLAIN_LENGTH) fragment.set("text", state.text);
   else fragment.set("z", await deflate(state.text));
-  if (written !== mine) return;  // something newer is on its way
+  if (written !== mine) return;  // a newer state is being written
   fragment.set("lanes", state.lanes.map((lane) =>
     encodeURIComponent(lane.tokenizer) + (lane.size === null ? "" : `@${lane.size}`)).join(";"));
   for (const name of ["view", "order", "metric"]) fragment.set(name, state[name]);
@@ -49,8 +49,8 @@ async function deflate(text) {
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-// Inflated a piece at a time, and no further than any text may be: a short address could hold gigabytes.
-const MOST_BYTES = 1_000_000;
+// Inflated chunk by chunk up to a limit: a short address could hold gigabytes.
+const MAX_BYTES = 1_000_000;
 
 async function inflate(packed) {
   const bytes = Uint8Array.from(atob(packed.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
@@ -61,7 +61,7 @@ async function inflate(packed) {
     const { done, value } = await reader.read();
     if (done) break;
     size += value.length;
-    if (size > MOST_BYTES) throw new Error("too long");
+    if (size > MAX_BYTES) throw new Error("too long");
     parts.push(value);
   }
   return new Blob(parts).text();

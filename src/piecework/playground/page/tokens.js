@@ -1,5 +1,5 @@
-// The tokens of one lane on the screen. A long text is drawn in chunks: plain text at first, which is cheap and takes
-// the same room, and tokens one by one where a person can see them.
+// The tokens of one lane on the screen. A long text is drawn in chunks: as plain text at first, which is cheap and has
+// the same layout, and token by token where it is visible.
 
 import { bytesOf, overlapping, tokensOf } from "./cut.js";
 import { el, visible } from "./dom.js";
@@ -63,7 +63,7 @@ export class TokenText {
     this.element.classList.toggle("with-whitespace", whitespace);
     this.element.replaceChildren(...parts);
     this.current = Math.min(this.current, cut.starts.length - 1);
-    // What is seen first is drawn at once: waiting for the observer would flicker.
+    // The first chunk is drawn at once: waiting for the observer would flicker.
     if (this.chunks.length) this.#draw(this.chunks[0], true);
     for (const chunk of this.chunks) this.observer.observe(chunk.element);
   }
@@ -76,7 +76,7 @@ export class TokenText {
     return [this.cut.starts[i], this.cut.ends[i]];
   }
 
-  // What stands on the screen for one item; with `plain` spaces as they are.
+  // The text that is drawn for one item.
   label(i) {
     const { cut, text } = this;
     const slice = text.slice(cut.starts[i], cut.ends[i]);
@@ -160,7 +160,7 @@ export class TokenText {
     this.marked.push(this.elementOf(this.current));
   }
 
-  // Marks the characters from `start` to `end`: their tokens, and in the text the very characters.
+  // Marks the characters from `start` to `end`: their tokens, and in the text view the characters themselves.
   mark(start, end, { follow = false } = {}) {
     this.unmark();
     if (!this.cut) return [];

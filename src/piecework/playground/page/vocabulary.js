@@ -1,4 +1,4 @@
-// The vocabulary of a tokenizer: search, and a table of which only the rows in sight exist.
+// The vocabulary of a tokenizer: search, and a table that draws only the visible rows.
 
 import { ask, debounce } from "./api.js";
 import { $, count, el, percent, visible } from "./dom.js";
@@ -36,7 +36,7 @@ export class Vocabulary {
     $("vocabulary-table").append(this.error, this.viewport);
     new IntersectionObserver((entries, observer) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
-      observer.disconnect();  // a vocabulary that nobody looks at costs nothing
+      observer.disconnect();  // no request until the section is near
       this.started = true;
       this.search();
     }, { rootMargin: "400px" }).observe($("vocabulary"));
@@ -68,7 +68,7 @@ export class Vocabulary {
       this.error.hidden = true;
       this.text.removeAttribute("aria-invalid");
       this.#choices(answer);
-      $("vocabulary-figures").textContent = `${count(answer.total)} ${answer.total === 1 ? "piece" : "pieces"}`;
+      $("vocabulary-statistics").textContent = `${count(answer.total)} ${answer.total === 1 ? "piece" : "pieces"}`;
       this.rows.style.height = `${this.total * ROW}px`;
       this.viewport.setAttribute("aria-rowcount", this.total + 1);
       this.viewport.scrollTop = 0;

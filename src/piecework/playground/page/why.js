@@ -1,17 +1,17 @@
-// Why a word was cut so: its merges as a tree, and as a list in the order in which they happen.
+// Why a word is split as it is: its merges as a tree, and as a list in the order in which they happen.
 
 import { ask, latest } from "./api.js";
 import { $, count, el, svg, visible } from "./dom.js";
 
 const ROW = 30, GAP = 10, PAD = 12;
 
-let shown = null;
+let current = null;
 
 export const showWhy = latest(async (lane, text, at) => {
   const panel = $("why-content");
-  shown = null;
+  current = null;
   if (!lane.data?.has_merges) {
-    panel.replaceChildren(el("p", { class: "quiet" }, `The merges of ${lane.tokenizer} are not known: it is a tokenizer of another library.`));
+    panel.replaceChildren(el("p", { class: "quiet" }, `No merges for ${lane.tokenizer}: it is a tokenizer of another library.`));
     return;
   }
   let word;
@@ -21,13 +21,13 @@ export const showWhy = latest(async (lane, text, at) => {
     panel.replaceChildren(el("p", { class: "error", role: "alert" }, error.message));
     return;
   }
-  shown = { lane, word };
+  current = { lane, word };
   draw(panel, lane, word);
 });
 
-// The size of a lane is another: the same merges, but not all of them happen.
+// The size of a lane has changed: the merges are the same, but not all of them happen.
 export function refreshWhy(lane) {
-  if (shown?.lane === lane) draw($("why-content"), lane, shown.word);
+  if (current?.lane === lane) draw($("why-content"), lane, current.word);
 }
 
 function draw(panel, lane, word) {
@@ -37,13 +37,13 @@ function draw(panel, lane, word) {
   const tokens = word.leaves.length - done;
   panel.replaceChildren(
     el("p", { class: "why-word" }, el("strong", {}, visible(word.text.trim() || word.text)), ` in ${lane.title}: `,
-      `${tokens} ${tokens === 1 ? "part" : "parts"} after ${done} ${done === 1 ? "merge" : "merges"}`,
+      `${tokens} ${tokens === 1 ? "token" : "tokens"} after ${done} ${done === 1 ? "merge" : "merges"}`,
       word.steps.length > done ? `; ${word.steps.length - done} more at larger sizes` : ""),
     el("div", { class: "scroll tree" }, tree(word, happens)),
     steps(word, happens));
 }
 
-// Leaves stand at the bottom, and each merge a row higher than the one before it: upwards is the order of time.
+// Leaves are at the bottom; each merge is a row above the one before it, so time runs upwards.
 function tree(word, happens) {
   const { leaves, steps } = word;
   const labels = [...leaves, ...steps.map((step) => step.piece)].map(visible);
@@ -70,7 +70,7 @@ function tree(word, happens) {
     xs.push(at);
     ys.push(y);
   });
-  // What is left at this size: parts that no merge which happens has taken in.
+  // The tokens at this size: nodes that no merge at this size has consumed.
   const taken = new Set(steps.filter(happens).flatMap((step) => [step.left_node, step.right_node]));
   labels.forEach((label, node) => {
     const step = steps[node - leaves.length];
@@ -93,12 +93,12 @@ function steps(word, happens) {
     el("td", { class: "n" }, step.rank === null ? "–" : count(step.rank)),
     known ? el("td", { class: "n" }, step.frequency === null ? "–" : count(step.frequency)) : null,
     el("td", { class: "n" }, step.first_size === null ? "–" : step.first_size === 0 ? "all" : count(step.first_size))));
-  if (!rows.length) return el("p", { class: "quiet" }, "No merges: each part is a character, a byte or a symbol of its own.");
+  if (!rows.length) return el("p", { class: "quiet" }, "No merges: each token is a single character, a byte or a symbol.");
   return el("div", { class: "scroll" }, el("table", { class: "steps" },
-    el("caption", { class: "hidden" }, "Merges in the order in which they happen"),
+    el("caption", { class: "hidden" }, "Merges in order"),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, ""), el("th", { scope: "col" }, "Merge"),
-      el("th", { scope: "col", class: "n", title: "1 was learnt first" }, "Rank"),
-      known ? el("th", { scope: "col", class: "n", title: "How often training saw the pair" }, "Frequency") : null,
-      el("th", { scope: "col", class: "n", title: "The vocabulary size from which on the word is merged so far" }, "From size"))),
+      el("th", { scope: "col", class: "n", title: "1 is the first merge of training" }, "Rank"),
+      known ? el("th", { scope: "col", class: "n", title: "How often training saw this pair" }, "Frequency") : null,
+      el("th", { scope: "col", class: "n", title: "The smallest vocabulary size at which this merge happens" }, "From size"))),
     el("tbody", {}, ...rows)));
 }

@@ -1,14 +1,14 @@
-// The words of the text with what they cost in each lane; or only those that the lanes cut differently.
+// The words of the text with their tokens in each lane; or only the words that the lanes split differently.
 
 import { wordCuts } from "./cut.js";
 import { $, count, el, visible } from "./dom.js";
 
-const SHOWN = 200;
+const PAGE = 200;
 
 export class Words {
   constructor(page) {
     this.page = page;
-    this.shown = SHOWN;
+    this.limit = PAGE;
   }
 
   update() {
@@ -19,13 +19,13 @@ export class Words {
     for (let w = 0; w < words.length; w++) {
       const word = text.slice(words.starts[w], words.ends[w]);
       let key = word;
-      for (const each of cuts) key += `\n${each[w].places}:${each[w].tokens}`;
+      for (const each of cuts) key += `\n${each[w].boundaries}:${each[w].tokens}`;
       const row = rows.get(key);
       if (row) row.count++;
       else rows.set(key, { word, at: words.starts[w], count: 1, cuts: cuts.map((each) => each[w]) });
     }
     const all = [...rows.values()];
-    const differs = (row) => row.cuts.some((each) => each.places.join() !== row.cuts[0].places.join() || each.tokens !== row.cuts[0].tokens);
+    const differs = (row) => row.cuts.some((each) => each.boundaries.join() !== row.cuts[0].boundaries.join() || each.tokens !== row.cuts[0].tokens);
     const different = all.filter(differs);
     const most = (row) => Math.max(...row.cuts.map((each) => each.tokens));
     const spread = (row) => most(row) - Math.min(...row.cuts.map((each) => each.tokens));
@@ -37,40 +37,40 @@ export class Words {
     this.rows = (this.page.differences ? different : all).sort(orders[this.page.order]);
     this.lanes = lanes;
     const occurrences = (list) => list.reduce((sum, row) => sum + row.count, 0);
-    $("words-figures").textContent = lanes.length > 1
-      ? `${count(different.length)} of ${count(all.length)} distinct words are cut differently, in ${count(occurrences(different))} of ${count(words.length)} places`
-      : `${count(all.length)} distinct words in ${count(words.length)} places`;
+    $("words-statistics").textContent = lanes.length > 1
+      ? `${count(different.length)} of ${count(all.length)} distinct words are split differently (${count(occurrences(different))} of ${count(words.length)} occurrences)`
+      : `${count(all.length)} distinct words, ${count(words.length)} occurrences`;
     this.draw();
   }
 
   draw() {
     const { lanes, rows } = this;
     if (!rows.length) {
-      const what = !this.page.words.length ? "There are no words yet." : lanes.length > 1 ? "All lanes cut every word alike." : "With one lane there is nothing to differ.";
+      const what = !this.page.words.length ? "No words yet." : lanes.length > 1 ? "All lanes split every word in the same way." : "Add a lane to compare, or show all words.";
       $("words-table").replaceChildren(el("p", { class: "quiet" }, what));
       return;
     }
-    const body = rows.slice(0, this.shown).map((row) => el("tr", {},
+    const body = rows.slice(0, this.limit).map((row) => el("tr", {},
       el("th", { scope: "row" }, el("button", { type: "button", class: "word", title: "Why?",
         onclick: () => this.page.choose(lanes[0], row.at) }, visible(row.word))),
       el("td", { class: "n" }, count(row.count)),
-      ...row.cuts.map((cut, i) => el("td", { class: "cut", "data-lane": i }, ...parts(row.word, cut.places),
+      ...row.cuts.map((cut, i) => el("td", { class: "cut", "data-lane": i }, ...parts(row.word, cut.boundaries),
         el("span", { class: `cost cost-${Math.min(cut.tokens, 6)}`, title: "Tokens" }, String(cut.tokens))))));
     $("words-table").replaceChildren(el("table", {},
       el("caption", { class: "hidden" }, "Words and their tokens in each lane"),
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Word"), el("th", { scope: "col", class: "n" }, "Count"),
         ...lanes.map((lane) => el("th", { scope: "col" }, lane.title)))),
       el("tbody", {}, ...body)));
-    if (rows.length > this.shown) {
+    if (rows.length > this.limit) {
       $("words-table").append(el("button", { type: "button", class: "more", onclick: () => {
-        this.shown += 5 * SHOWN;
+        this.limit += 5 * PAGE;
         this.draw();
-      } }, `Show more (${count(rows.length - this.shown)})`));
+      } }, `Show more (${count(rows.length - this.limit)})`));
     }
   }
 }
 
-function parts(word, places) {
-  const edges = [0, ...places, word.length];
+function parts(word, boundaries) {
+  const edges = [0, ...boundaries, word.length];
   return edges.slice(1).map((end, i) => el("span", { class: `token ${i % 2 ? "blue" : "red"}` }, visible(word.slice(edges[i], end))));
 }

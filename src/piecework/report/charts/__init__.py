@@ -1,4 +1,4 @@
-"""Charts: each a frozen dataclass that says what is shown, with `svg(width=...)`, which draws it."""
+"""Charts: each is a frozen dataclass with the data, and `svg(width=...)` draws it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 WIDE, NARROW = 740, 350
-"""The two widths in which a page shows a chart: on a desk, and on a phone, with text of the same size."""
+"""The two widths of a chart, for desktop and phone, with text of the same size."""
 
 
 class Chart(Protocol):
@@ -38,7 +38,7 @@ class Chart(Protocol):
 
     @property
     def title(self) -> str:
-        """What it shows."""
+        """The title."""
 
     def svg(self, *, width: int = WIDE) -> Markup:
-        """Its picture."""
+        """The picture."""

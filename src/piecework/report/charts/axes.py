@@ -1,4 +1,4 @@
-"""What charts have in common: a value's format, grid lines with their numbers, a legend that wraps."""
+"""Parts that charts share: number formats, grid lines with numbers, a legend that wraps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL = 11
 
 
 def value_text(value: float | None, kind: Format) -> str:
-    """A value as it stands beside its mark.
+    """The label of a value beside its mark.
 
     >>> value_text(1.234, "number"), value_text(0.25, "share"), value_text(63736, "count"), value_text(None, "share")
     ('1.23', '25.0\xa0%', '63,736', '–')
@@ -30,27 +30,27 @@ def value_text(value: float | None, kind: Format) -> str:
 
 
 def tick_text(value: float, kind: Format, step: float) -> str:
-    """A value as it stands on an axis whose numbers are `step` apart.
+    """The label of a value on an axis with this step.
 
     >>> tick_text(1.5, "number", 0.5), tick_text(0.25, "share", 0.25), tick_text(0.005, "share", 0.005)
     ('1.5', '25\xa0%', '0.5\xa0%')
     """
     if kind == "count":
         return short_count(value)
-    shown, apart, unit = (100 * value, 100 * step, "\u00a0%") if kind == "share" else (value, step, "")
-    decimals = next((n for n in range(6) if abs(round(apart, n) - apart) < 1e-9), 6)
-    return f"{format_number(shown, decimals=decimals)}{unit}"
+    number, distance, unit = (100 * value, 100 * step, "\u00a0%") if kind == "share" else (value, step, "")
+    decimals = next((n for n in range(6) if abs(round(distance, n) - distance) < 1e-9), 6)
+    return f"{format_number(number, decimals=decimals)}{unit}"
 
 
 def value_axis(low: float, highest: Iterable[float | None], *, count: int = 5) -> list[float]:
-    """The numbers of an axis that starts at its floor and reaches the highest value."""
+    """The ticks of an axis from its floor to the highest value."""
     values = [value for value in highest if value is not None]
     ticks = nice_ticks(low, max(values, default=low), count=count)
     return [low, *(tick for tick in ticks if tick > low)]
 
 
 def vertical_grid(ticks: Sequence[float], scale: Scale, kind: Format, *, top: float, bottom: float) -> list[Markup]:
-    """A line for each number, the floor's in ink, and the numbers below."""
+    """A line for each tick, the floor darker, and the numbers below."""
     step = min((after - before for before, after in pairwise(ticks)), default=1.0)
     parts = []
     for number, tick in enumerate(ticks):
@@ -63,7 +63,7 @@ def vertical_grid(ticks: Sequence[float], scale: Scale, kind: Format, *, top: fl
 
 
 def fitted(content: str, width: float, size: float = 12) -> str:
-    """The text, cut with an ellipsis if it would be wider.
+    """The text, shortened with an ellipsis if it is wider.
 
     >>> fitted("Icelandic", 100), fitted("Icelandic", 40)
     ('Icelandic', 'Icela…')
@@ -76,13 +76,13 @@ def fitted(content: str, width: float, size: float = 12) -> str:
 
 
 def axis_title(content: str, left: float, width: float) -> Markup:
-    """What an axis measures, above its start; further left if it needs the room."""
+    """The title of an axis above its start; further left if it needs the room."""
     start = max(0.0, min(left, width - text_width(content, SMALL)))
     return text(fitted(content, width, SMALL), start, 13, font_size=SMALL, fill="var(--soft)")
 
 
 def legend(entries: Sequence[tuple[str, Look]], *, width: float, top: float, left: float = 0) -> tuple[Markup, float]:
-    """Marks with their names, in as many rows as it takes, and where the rows end."""
+    """A legend in as many rows as needed, and the bottom of it."""
     parts, x, y = [], left, top + 10
     for name, look in entries:
         needed = 26 + text_width(name)

@@ -1,4 +1,4 @@
-"""Bars from a common floor, each with its value and the whiskers of its interval."""
+"""A bar chart: each bar has its value, and whiskers for its interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROW, THICKNESS, CAP = 28, 15, 4
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A label, a value and, where it is known, the interval around it."""
+    """A label, a value, and its interval if known."""
 
     label: str
     value: float | None
@@ -51,8 +51,8 @@ class BarChart:
             ),
             default=0,
         )
-        ends = [bar.value if bar.high is None else max(bar.high, bar.value or 0) for bar in self.bars]
-        ticks = value_axis(self.floor, ends, count=5 if width >= 600 else 3)
+        highest = [bar.value if bar.high is None else max(bar.high, bar.value or 0) for bar in self.bars]
+        ticks = value_axis(self.floor, highest, count=5 if width >= 600 else 3)
         top, bottom = 26.0, 26.0 + ROW * len(self.bars)
         scale = Scale(ticks[0], ticks[-1], left, width - right - 16)
         parts = [axis_title(self.axis, left, width)]
@@ -81,7 +81,7 @@ class BarChart:
             whisker = (
                 f"M{start:.1f} {y:.1f}H{end:.1f}M{start:.1f} {y - CAP:.1f}v{2 * CAP}M{end:.1f} {y - CAP:.1f}v{2 * CAP}"
             )
-            # On the bar the whisker is seen by its halo in the colour of the page.
+            # A halo in the colour of the page makes the whisker visible on the bar.
             parts.append(element("path", d=whisker, stroke="var(--paper)", stroke_width=3.5, fill="none"))
             parts.append(element("path", d=whisker, stroke="var(--ink)", stroke_width=1.2, fill="none"))
             x = max(x, end)

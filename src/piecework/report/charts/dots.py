@@ -1,4 +1,4 @@
-"""Outlined bars with dots over them: one tokenizer against many, language by language."""
+"""Bars with dots: one tokenizer compared with many, by language."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW, THICKNESS, RADIUS = 46, 30, 4.5
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A value of one tokenizer; `own` is the one that was made for the row's language."""
+    """A value of one tokenizer; `own` marks the tokenizer of the row's language."""
 
     label: str
     value: float
@@ -52,8 +52,8 @@ class DotChart:
         looks = {dot.label: dot.look for row in self.rows for dot in row.dots}
         keys, top = self._legend(list(looks.items()), width)
         left = min(max((text_width(row.label) for row in self.rows), default=0) + 14, 0.4 * width)
-        ends = [row.bar for row in self.rows] + [dot.value for row in self.rows for dot in row.dots]
-        ticks = value_axis(self.floor, ends, count=5 if width >= 600 else 3)
+        values = [row.bar for row in self.rows] + [dot.value for row in self.rows for dot in row.dots]
+        ticks = value_axis(self.floor, values, count=5 if width >= 600 else 3)
         right = text_width(tick_text(ticks[-1], self.kind, ticks[-1] - ticks[-2]), SMALL) / 2 + 3
         scale = Scale(ticks[0], ticks[-1], left, width - right)
         parts = [keys, text(self.axis, left, top + 14, font_size=SMALL, fill="var(--soft)")]
@@ -78,7 +78,7 @@ class DotChart:
         own = Markup()
         if any(dot.own for row in self.rows for dot in row.dots):
             ring = marker("circle", left + 7, 9.5, radius=7.5, fill="none", stroke="var(--ink)", stroke_width=1.5)
-            own = ring + text("made for that language", left + 21, 14)
+            own = ring + text("own tokenizer", left + 21, 14)
         dots, bottom = legend(looks, width=width, top=25)
         return bar + own + dots, bottom
 
@@ -101,11 +101,11 @@ class DotChart:
         lanes: dict[int, float] = {}
         for dot in sorted(row.dots, key=lambda dot: (dot.value, dot.label)):
             x = scale(dot.value)
-            # The middle lane, or one beside it if a dot there would be covered.
+            # The middle lane, or the next one if the dot would cover another.
             lane = next((lane for lane in (0, -1, 1) if x - lanes.get(lane, -99) > 2 * RADIUS + 2), 0)
             lanes[lane] = x
             height = y + lane * (2 * RADIUS + 1.5)
-            tooltip = f"{row.label}, tokenizer of {dot.label}: {value_text(dot.value, self.kind)}"
+            tooltip = f"{row.label}, {dot.label} tokenizer: {value_text(dot.value, self.kind)}"
             if dot.own:
                 ring = marker("circle", x, height, radius=7.5, fill="none", stroke="var(--ink)", stroke_width=1.5)
                 parts.append(ring)

@@ -17,7 +17,7 @@ ROW = 34
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """A figure, and how dark its cell is, from 0 to 1; `marked` cells have a frame."""
+    """A value, and the shade of its cell from 0 to 1; `marked` cells have a frame."""
 
     value: float | None
     shade: float = 0.0
@@ -26,7 +26,7 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatChart:
-    """Cells by row and column. It does not become narrower than its figures are wide."""
+    """Cells by row and column. It is never narrower than its numbers."""
 
     title: str
     description: str
@@ -44,7 +44,7 @@ class HeatChart:
         cell = max((width - left - 2) / max(len(self.columns), 1), widest + 8)
         cell = min(cell, 110)
         total = left + cell * len(self.columns) + 2
-        # Names that do not fit above their columns stand upright.
+        # Names that do not fit above their columns are rotated.
         longest = max((text_width(name, SMALL) for name in self.columns), default=0)
         upright = longest > cell - 4
         top = 24 + (min(longest, 110) + 6 if upright else 20)

@@ -1,4 +1,4 @@
-"""Columns that stand side by side: how many of each length."""
+"""A histogram: the number of items of each length."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEIGHT = 220
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A label below, and how high the column is."""
+    """A label and a count."""
 
     label: str
     count: int
@@ -48,7 +48,7 @@ class Histogram:
             label = tick_text(tick, "count", step)
             parts.append(text(label, left - 6, y + 4, anchor="end", font_size=SMALL, fill="var(--soft)"))
         pitch = (width - left) / max(len(self.columns), 1)
-        # Labels that would touch are left out: every second, every fifth.
+        # Labels that would touch are omitted: only every second, fifth, … is drawn.
         widest = max((text_width(column.label, SMALL) for column in self.columns), default=0) + 6
         every = next(n for n in (1, 2, 5, 10, 20, 50, 100, 1000) if pitch * n >= widest)
         values_fit = pitch >= max((text_width(short_count(c.count), SMALL) for c in self.columns), default=0) + 4

@@ -1,4 +1,4 @@
-"""Curves with their names at the ends, placed so that they do not touch, and some values marked."""
+"""A line chart: labels at the right end, kept apart, and marks at chosen values."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from piecework.report.svg import drawing, element, marker, path, text, text_widt
 __all__ = ["Line", "LineChart"]
 
 LABEL_DISTANCE = 15
-# Points per pixel from left to right, and how far, in pixels, the drawn line may lie from the points left out.
+# Points per horizontal pixel, and the largest distance, in pixels, from the drawn line to an omitted point.
 POINTS_PER_PIXEL, TOLERANCE = 2, 0.15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """A curve: its name, its look, and its points from left to right."""
+    """A curve: its label, its look, and its points from left to right."""
 
     label: str
     look: Look
@@ -31,15 +31,15 @@ class Line:
     y: Array
 
     def at(self, x: float) -> float | None:
-        """The value at a point that the curve has."""
-        place = int(np.searchsorted(self.x, x))
-        found = place < len(self.x) and self.x[place] == x and np.isfinite(self.y[place])
-        return float(self.y[place]) if found else None
+        """The value at x, or None if the curve has no such point."""
+        index = int(np.searchsorted(self.x, x))
+        found = index < len(self.x) and self.x[index] == x and np.isfinite(self.y[index])
+        return float(self.y[index]) if found else None
 
     def since(self, start: float) -> Line:
-        """The part of the curve from that point on."""
-        place = int(np.searchsorted(self.x, start))
-        return Line(self.label, self.look, self.x[place:], self.y[place:])
+        """The part of the curve from `start` on."""
+        index = int(np.searchsorted(self.x, start))
+        return Line(self.label, self.look, self.x[index:], self.y[index:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,7 @@ class LineChart:
         )
 
     def _ticks(self, lines: Sequence[Line]) -> list[float]:
-        """From the floor up, or from below it where a curve lies there."""
+        """Ticks from the floor, or from below it if a curve goes there."""
         highest = [float(np.nanmax(line.y)) for line in lines]
         lowest = min((float(np.nanmin(line.y)) for line in lines), default=self.floor)
         if lowest < self.floor:
@@ -106,29 +106,29 @@ class LineChart:
         return value_axis(self.floor, highest, count=5)
 
     def _below(self, scale: Scale, bottom: float, low: float, high: float) -> list[Markup]:
-        """The marked values, or round ones, below the axis; of those that would touch, the right one stays."""
+        """The marked values, or round ones, below the axis; if two labels would touch, the right one stays."""
         values = [value for value in self.marked if low <= value <= high] or [
             value for value in value_axis(low, [high]) if value <= high
         ]
         parts = []
-        # From the right: the full size is the one that readers look for.
+        # From the right: readers look for the full size.
         taken = scale.end + 99
         for value in reversed(values):
             label = short_count(value)
             half = text_width(label, SMALL) / 2
-            place = scale(value)
-            parts.append(element("path", d=f"M{place:.1f} {bottom:.1f}v5", stroke="var(--axis)"))
-            if place + half + 5 <= taken:
-                parts.append(text(label, place, bottom + 18, anchor="middle", font_size=SMALL, fill="var(--soft)"))
-                taken = place - half
+            position = scale(value)
+            parts.append(element("path", d=f"M{position:.1f} {bottom:.1f}v5", stroke="var(--axis)"))
+            if position + half + 5 <= taken:
+                parts.append(text(label, position, bottom + 18, anchor="middle", font_size=SMALL, fill="var(--soft)"))
+                taken = position - half
         return parts
 
 
 def thin(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
-    """The points of a curve in pixels, as few as draw the same line.
+    """The points of a curve in pixels, reduced to those that the drawing needs.
 
-    The vocabulary size takes 64,000 values, and a screen has some hundred pixels for them. Two points a pixel are kept,
-    and of these the ones without which the line would be off by more than `TOLERANCE`.
+    A curve has up to 64,000 points and a chart some hundred pixels. Two points per pixel are kept, and of these only
+    the ones without which the line would be off by more than `TOLERANCE`.
     """
     known = np.flatnonzero(np.isfinite(line.y))
     columns = np.linspace(line.x[known[0]], line.x[known[-1]], max(2, int(abs(x.end - x.start) * POINTS_PER_PIXEL)))
@@ -137,30 +137,30 @@ def thin(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
 
 
 def _simplified(x: Array, y: Array) -> list[tuple[float, float]]:
-    """Of a line's points, those that matter (Ramer, Douglas and Peucker)."""
+    """The points that matter (Ramer-Douglas-Peucker)."""
     keep = np.zeros(len(x), bool)
     keep[[0, -1]] = True
-    # All stretches between kept points are divided at once: one by one, there are too many of a few points each.
+    # All segments are split at once: a loop over many short segments would be slow.
     while True:
-        kept, stretch = np.flatnonzero(keep), np.cumsum(keep) - 1
-        # How far each point lies straight above or below the line, as the curves are functions of x.
+        kept, segment = np.flatnonzero(keep), np.cumsum(keep) - 1
+        # The vertical distance of each point from the line: curves are functions of x.
         off = np.abs(y - np.interp(x, x[kept], y[kept]))
-        farthest = np.flatnonzero((off > TOLERANCE) & (off == np.maximum.reduceat(off, kept)[stretch]))
+        farthest = np.flatnonzero((off > TOLERANCE) & (off == np.maximum.reduceat(off, kept)[segment]))
         if not len(farthest):
             return list(zip(x[kept].tolist(), y[kept].tolist(), strict=True))
-        # Of points that are equally far off, the first.
-        keep[farthest[np.diff(stretch[farthest], prepend=-1) > 0]] = True
+        # The first of several points at the same distance.
+        keep[farthest[np.diff(segment[farthest], prepend=-1) > 0]] = True
 
 
 def _end_labels(
     lines: Sequence[Line], names: Sequence[str], x: Scale, y: Scale, top: float, bottom: float
 ) -> list[Markup]:
-    ends = [np.flatnonzero(np.isfinite(line.y))[-1] for line in lines]
-    wanted = [y(float(line.y[end])) for line, end in zip(lines, ends, strict=True)]
-    places = keep_apart(wanted, distance=LABEL_DISTANCE, low=top, high=bottom)
+    last = [np.flatnonzero(np.isfinite(line.y))[-1] for line in lines]
+    wanted = [y(float(line.y[index])) for line, index in zip(lines, last, strict=True)]
+    label_y = keep_apart(wanted, distance=LABEL_DISTANCE, low=top, high=bottom)
     parts = []
-    for line, name, end, from_y, to_y in zip(lines, names, ends, wanted, places, strict=True):
-        from_x = x(float(line.x[end]))
+    for line, name, index, from_y, to_y in zip(lines, names, last, wanted, label_y, strict=True):
+        from_x = x(float(line.x[index]))
         start = x.end + 6
         leader = [(from_x + 1, from_y), (start, from_y), (start + 9, to_y), (start + 12, to_y)]
         if abs(from_y - to_y) > 2:

@@ -1,4 +1,4 @@
-"""What was read, how it was weighted and sampled, and what was left out."""
+"""The corpus: what was read, how it was weighted and sampled, and which records were skipped."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from typing import Any
 
 from piecework.report.blocks import Figure, Heading, Note, Section, Sheet
 from piecework.report.charts import Bar, BarChart
-from piecework.report.readings import Readings
 from piecework.report.scales import format_share
+from piecework.report.study_data import StudyData
 
 __all__ = ["corpus_section"]
 
 
-def corpus_section(readings: Readings) -> Section | None:
-    """Subsets, weights, intended and achieved sample, skipped records."""
-    rows = readings.rows("corpus")
+def corpus_section(data: StudyData) -> Section | None:
+    """Subsets, weights, intended and actual sample, skipped records."""
+    rows = data.rows("corpus")
     if not rows:
         return None
-    blocks: list[Figure | Sheet | Note] = [*_text_by_language(readings, rows)]
+    blocks: list[Figure | Sheet | Note] = [*_text_by_language(data, rows)]
     blocks.append(
-        Sheet.of(
-            "Every subset, with the shares of its documents that were wanted and those that chance gave.",
+        Sheet.build(
+            "Each subset with its intended and its actual share of sampled documents.",
             [
                 "subset",
                 "language",
                 Heading("weight", "plain"),
                 Heading("documents read", "count"),
-                Heading("training: wanted", "share"),
-                Heading("got", "share"),
-                Heading("documents", "count", "A document that training takes several times is one document."),
+                Heading("training: intended", "share"),
+                Heading("actual", "share"),
+                Heading("documents", "count", "A document that is sampled several times counts once."),
                 Heading("text", "bytes"),
-                Heading("evaluation: wanted", "share"),
-                Heading("got", "share"),
+                Heading("evaluation: intended", "share"),
+                Heading("actual", "share"),
                 Heading("documents", "count"),
                 Heading("text", "bytes"),
                 Heading("records skipped", "count"),
@@ -40,7 +40,7 @@ def corpus_section(readings: Readings) -> Section | None:
             [
                 (
                     row["subset"],
-                    readings.name(row["language"]),
+                    data.name(row["language"]),
                     _decimal(row["weight"]),
                     row["read_documents"],
                     row["train_intended"],
@@ -56,36 +56,38 @@ def corpus_section(readings: Readings) -> Section | None:
                 for row in rows
             ],
             name="subsets",
-            title="What was wanted, and what the sample has",
+            title="Intended and actual sample",
         )
     )
     if empty := [row["subset"] for row in rows if not row["read_documents"]]:
-        blocks.append(Note(f"No document was found in {', '.join(empty)}."))
-    unevaluated = [name for name in readings.languages if name not in readings.values("fertility")]
+        blocks.append(Note(f"No documents in {', '.join(empty)}."))
+    unevaluated = [name for name in data.languages if name not in data.values("fertility")]
     if unevaluated:
-        names = ", ".join(readings.inline_name(name) for name in unevaluated)
-        blocks.append(Note(f"There is no evaluation text in {names}, so there are no figures for it."))
-    blocks += _skipped(readings)
-    return Section("corpus", "The corpus", _lead(readings, rows), tuple(blocks))
+        names = ", ".join(data.inline_name(name) for name in unevaluated)
+        blocks.append(Note(f"No evaluation text in {names}, so there are no estimates."))
+    blocks += _skipped(data)
+    return Section("corpus", "The corpus", _lead(data, rows), tuple(blocks))
 
 
-def _lead(readings: Readings, rows: list[dict[str, Any]]) -> str:
+def _lead(data: StudyData, rows: list[dict[str, Any]]) -> str:
     documents, used, held_out = (sum(row[f"{side}_documents"] for row in rows) for side in ("read", "train", "eval"))
-    weighting = readings.results.study.sampling.weighting
+    weighting = data.results.study.sampling.weighting
     acts = (
-        "Weights act on the counts: every subset is sampled alike, and its words count as often as its weight says."
+        "Weights multiply the counts: all subsets are sampled at the same rate, and each word counts as often as the "
+        "weight of its subset."
         if weighting == "counts"
-        else "Weights act on the documents: a subset with a higher weight gives more of them."
+        else "Weights act on documents: a higher weight samples more documents of a subset."
     )
     return (
-        f"Of {documents:,} documents, {used:,} were drawn for training and {held_out:,} held out for evaluation. "
-        "A hash of its text decides where a document goes, so that no text is on both sides, copies included. " + acts
+        f"Of {documents:,} documents, {used:,} are in the training sample and {held_out:,} are held out for "
+        "evaluation. "
+        "A hash of the text decides, so copies of a document never land on both sides. " + acts
     )
 
 
-def _text_by_language(readings: Readings, rows: list[dict[str, Any]]) -> list[Figure]:
-    """What training sees of each language: under weights that act on documents the sample has them already."""
-    by_counts = readings.results.study.sampling.weighting == "counts"
+def _text_by_language(data: StudyData, rows: list[dict[str, Any]]) -> list[Figure]:
+    """The share of each language in training. Weights that act on documents are already part of the sample."""
+    by_counts = data.results.study.sampling.weighting == "counts"
     sizes: Counter[str] = Counter()
     weighted: Counter[str] = Counter()
     for row in rows:
@@ -95,37 +97,37 @@ def _text_by_language(readings: Readings, rows: list[dict[str, Any]]) -> list[Fi
     if not total:
         return []
     order = sorted(weighted, key=lambda name: (-weighted[name], name))
-    title = f"{readings.name(order[0])} is {format_share(weighted[order[0]] / total, decimals=0)} of what training sees"
+    title = f"{data.name(order[0])} is {format_share(weighted[order[0]] / total, decimals=0)} of the training text"
     if len(order) > 1:
         least = order[-1]
-        title += f", {readings.inline_name(least)} {format_share(weighted[least] / total, decimals=0)}"
-    bars = tuple(Bar(readings.name(name), weighted[name] / total, colour=readings.looks[name].colour) for name in order)
+        title += f", {data.inline_name(least)} {format_share(weighted[least] / total, decimals=0)}"
+    bars = tuple(Bar(data.name(name), weighted[name] / total, colour=data.looks[name].colour) for name in order)
     axis = "Share of the training text, in bytes"
     chart = BarChart(title, f"{axis}: {_listed(bars)}.", axis, bars, kind="share")
-    sheet = Sheet.of(
+    sheet = Sheet.build(
         "Training text by language",
-        ["language", Heading("text", "bytes"), Heading("share, weighted", "share")],
-        [(readings.name(name), sizes[name], weighted[name] / total) for name in order],
+        ["language", Heading("text", "bytes"), Heading("weighted share", "share")],
+        [(data.name(name), sizes[name], weighted[name] / total) for name in order],
     )
-    reading = "Bytes of text in the training sample, each subset with its weight."
-    return [Figure("training-text", title, reading, chart, sheet)]
+    how_to_read = "Share of the bytes of the training sample, with weights applied."
+    return [Figure("training-text", title, how_to_read, chart, sheet)]
 
 
 def _listed(bars: tuple[Bar, ...]) -> str:
     return ", ".join(f"{bar.label} {format_share(bar.value)}" for bar in bars)
 
 
-def _skipped(readings: Readings) -> list[Sheet | Note]:
-    rows = readings.rows("skipped")
+def _skipped(data: StudyData) -> list[Sheet | Note]:
+    rows = data.rows("skipped")
     if not rows:
-        return [Note("No record had to be skipped.")]
+        return [Note("No records were skipped.")]
     return [
-        Sheet.of(
-            "By file and reason, with where the first of them stands.",
+        Sheet.build(
+            "By file and reason, with the location of the first one.",
             ["file", "reason", Heading("records", "count"), "first"],
             [(row["file"], row["reason"], row["records"], row["first"]) for row in rows],
             name="skipped",
-            title=f"{sum(row['records'] for row in rows):,} records could not be used",
+            title=f"{sum(row['records'] for row in rows):,} records were skipped",
         )
     ]
 

@@ -1,4 +1,4 @@
-"""Passages as the tokenizers see them: the text, its tokens, and the text put together again."""
+"""Passages in the tokens of each tokenizer, and the decoded text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from piecework.common.terms import MULTILINGUAL
 from piecework.corpus.languages import CODE
 from piecework.evaluation.examples import Example
 from piecework.report.blocks import Section, printable
-from piecework.report.readings import Readings
+from piecework.report.study_data import StudyData
 from piecework.tokenizer.tokenizer import Token
 
 __all__ = ["Passage", "Span", "Tokens", "examples_section"]
@@ -19,14 +19,14 @@ __all__ = ["Passage", "Span", "Tokens", "examples_section"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text to draw: what is seen, whether it is made of bytes, and what hovering tells."""
+    """A drawn piece of text: its visible form, whether it is made of bytes, and its tooltip."""
 
-    shown: tuple[tuple[str, bool], ...]
-    """Texts, each with whether it stands for something that cannot be seen."""
+    parts: tuple[tuple[str, bool], ...]
+    """Strings, each with whether it is a mark for an invisible character."""
     is_bytes: bool
     starts_word: bool
     ends_line: bool
-    hover: str
+    tooltip: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text, and the tokenizers on it."""
+    """A text, and its tokens in each tokenizer."""
 
     title: str
     language: str
@@ -51,9 +51,9 @@ class Passage:
     tokens: tuple[Tokens, ...]
 
 
-def examples_section(readings: Readings) -> Section | None:
-    """A passage for each language, and for each kind of code."""
-    rows = readings.rows("examples")
+def examples_section(data: StudyData) -> Section | None:
+    """A passage for each language, and for each category of code."""
+    rows = data.rows("examples")
     if not rows:
         return None
     passages = []
@@ -61,21 +61,21 @@ def examples_section(readings: Readings) -> Section | None:
         rows, key=lambda row: (row["language"], row["category"], row["text"])
     ):
         kind = "" if category == "all" else f", {category}"
-        tokens = tuple(_tokens(readings, row) for row in group)
-        passages.append(Passage(f"{readings.name(language)}{kind}", language, language == CODE, text, tokens))
+        tokens = tuple(_tokens(data, row) for row in group)
+        passages.append(Passage(f"{data.name(language)}{kind}", language, language == CODE, text, tokens))
     lead = (
-        "A stretch of an evaluation document in each language. Tokens are alternately red with a solid line and blue "
-        "with a dashed one; a dot is a space, ↵ a newline, and a box what is written in bytes. Hover over a token for "
-        "its id and piece."
+        "A passage of an evaluation document in each language. Tokens alternate between red with a solid line and blue "
+        "with a dashed line. A dot is a space, ↵ is a newline, and a box is a character that falls back to bytes. "
+        "Hover over a token to see its id and piece."
     )
     return Section("examples", "Examples", lead, template="examples.html.j2", content=tuple(passages))
 
 
-def _tokens(readings: Readings, row: dict[str, Any]) -> Tokens:
+def _tokens(data: StudyData, row: dict[str, Any]) -> Tokens:
     tokens = tuple(map(Token, row["ids"], row["pieces"], row["starts"], row["ends"]))
     example = Example(row["tokenizer"], "", row["text"], tokens)
     name = row["tokenizer"]
-    title = "multilingual" if name == MULTILINGUAL else f"the tokenizer of {readings.inline_name(name)} alone"
+    title = "multilingual" if name == MULTILINGUAL else f"monolingual tokenizer ({data.inline_name(name)})"
     return Tokens(title, len(tokens), tuple(_spans(example)), row["decoded"], row["decoded"] == row["text"])
 
 
@@ -83,16 +83,16 @@ def _spans(example: Example) -> Iterator[Span]:
     for segment in example.segments:
         named = [f"{number} {printable(piece)}" for number, piece in zip(segment.ids, segment.pieces, strict=True)]
         is_bytes = all(piece.startswith("<0x") for piece in segment.pieces)
-        # A token without text is a space that the tokenizer has put before the text.
-        shown = tuple(_visible(segment.text)) or (("▁", True),)
-        yield Span(shown, is_bytes, segment.text.startswith(" "), segment.text.endswith("\n"), "id " + ", ".join(named))
+        # A token without text is the dummy prefix.
+        parts = tuple(_visible(segment.text)) or (("▁", True),)
+        yield Span(parts, is_bytes, segment.text.startswith(" "), segment.text.endswith("\n"), "id " + ", ".join(named))
 
 
 MARKS = {" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 
 
 def _visible(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in runs, each with whether it is marks for what cannot be seen.
+    """The text in parts, each with whether it consists of marks for invisible characters.
 
     >>> list(_visible("  hej\\n"))
     [('··', True), ('hej', False), ('↵', True)]

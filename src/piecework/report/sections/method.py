@@ -1,4 +1,4 @@
-"""How all of it was measured, with which settings, and how to do it again."""
+"""Method: formulas, settings, versions, and the command to reproduce the study."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from piecework.evaluation.metrics import all_metrics
 from piecework.report.blocks import Section, Sheet
-from piecework.report.readings import Readings
+from piecework.report.study_data import StudyData
 from piecework.results.folder import STUDY_FILE
 
 __all__ = ["Method", "method_section"]
@@ -14,7 +14,7 @@ __all__ = ["Method", "method_section"]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """What the template shows besides text."""
+    """What the template needs besides its text."""
 
     metrics: Sheet
     settings: str
@@ -22,17 +22,17 @@ class Method:
     command: str
 
 
-def method_section(readings: Readings) -> Section:
+def method_section(data: StudyData) -> Section:
     """Formulas, settings, versions, the command."""
-    metrics = Sheet.of(
-        "Every metric, its formula, and the text that it is of.",
+    metrics = Sheet.build(
+        "The formula of each metric, and the text it is computed on.",
         ["metric", "formula", "better", "text"],
         [
             (
                 metric.title,
                 metric.formula,
                 {"lower": "lower", "higher": "higher", "none": ""}[metric.direction],
-                "as it is" if metric.units == "eval" else "without ASCII punctuation",
+                "unchanged" if metric.units == "eval" else "without ASCII punctuation",
             )
             for metric in all_metrics()
         ],
@@ -40,13 +40,16 @@ def method_section(readings: Readings) -> Section:
         sortable=False,
         title="Metrics",
     )
-    run = readings.results.run
-    versions = Sheet.of("Versions", ["part", "version"], [(name, str(each)) for name, each in run["versions"].items()])
-    path = readings.results.folder / STUDY_FILE
+    run = data.results.run
+    versions = Sheet.build(
+        "Versions", ["part", "version"], [(name, str(each)) for name, each in run["versions"].items()]
+    )
+    path = data.results.folder / STUDY_FILE
     settings = path.read_text(encoding="utf-8") if path.exists() else ""
     content = Method(metrics, settings, versions, f"piecework run {STUDY_FILE}")
     lead = (
-        "The corpus was read once. Words were counted in the training sample, and the tokenizers made of these counts; "
-        "units of text were counted in the evaluation sample, and every figure is made of those."
+        "The corpus is read once. The words of the training sample are counted, and all tokenizers are trained on "
+        "these "
+        "counts. The units of the evaluation sample are counted, and all estimates are computed from those."
     )
     return Section("method", "Method", lead, template="method.html.j2", content=content)

@@ -1,21 +1,21 @@
-"""What comes first: the study in a line, a few numbers, and what was found, in sentences."""
+"""The top of the report: settings, key numbers, and findings in sentences."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from piecework.common.terms import OVERALL
-from piecework.report.readings import Readings
 from piecework.report.scales import format_number
+from piecework.report.study_data import StudyData
 
-__all__ = ["Card", "Finding", "Summary", "summary_of"]
+__all__ = ["Card", "Finding", "Summary", "make_summary"]
 
 MOST_FINDINGS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A number, what it is, and what it is beside."""
+    """A number with its label and a detail."""
 
     number: str
     label: str
@@ -24,7 +24,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence and how sure it is."""
+    """A sentence and its certainty."""
 
     sentence: str
     certainty: str
@@ -41,23 +41,25 @@ class Summary:
     findings: tuple[Finding, ...]
 
 
-def summary_of(readings: Readings) -> Summary:
+def make_summary(data: StudyData) -> Summary:
     """The top of the report, from the study's settings and tables."""
-    sentences = readings.rows("summary")[:MOST_FINDINGS]
+    sentences = data.rows("summary")[:MOST_FINDINGS]
     return Summary(
-        readings.results.name,
-        readings.results.study.description,
-        tuple(_facts(readings)),
-        tuple(_cards(readings)),
+        data.results.name,
+        data.results.study.description,
+        tuple(_facts(data)),
+        tuple(_cards(data)),
         tuple(Finding(row["sentence"], row["certainty"]) for row in sentences),
     )
 
 
-def _facts(readings: Readings) -> list[tuple[str, str]]:
-    study = readings.results.study
+def _facts(data: StudyData) -> list[tuple[str, str]]:
+    study = data.results.study
     sampling, recipe = study.sampling, study.recipe
-    versions = readings.results.run.get("versions", {})
-    sample = f"{100 * float(sampling.train):g}\u00a0% to train, {100 * float(sampling.eval):g}\u00a0% to evaluate"
+    versions = data.results.run.get("versions", {})
+    sample = (
+        f"{100 * float(sampling.train):g}\u00a0% for training, {100 * float(sampling.eval):g}\u00a0% for evaluation"
+    )
     settings = [
         f"{recipe.vocab_size:,} pieces",
         f"character coverage {recipe.character_coverage:g}",
@@ -75,32 +77,30 @@ def _facts(readings: Readings) -> list[tuple[str, str]]:
     ]
 
 
-def _cards(readings: Readings) -> list[Card]:
-    corpus = readings.rows("corpus")
-    cards = [
-        Card(f"{readings.vocab_size:,}", "pieces", _count(len(readings.results.tokenizers), "tokenizer") + " made")
-    ]
-    names = [readings.inline_name(language) for language in readings.languages]
-    shown = ", ".join(names) if len(names) <= 8 else ", ".join(names[:7]) + f" and {len(names) - 7} more"
-    cards.append(Card(str(len(names)), "language" if len(names) == 1 else "languages", shown))
+def _cards(data: StudyData) -> list[Card]:
+    corpus = data.rows("corpus")
+    cards = [Card(f"{data.vocab_size:,}", "pieces", _count(len(data.results.tokenizers), "tokenizer") + " trained")]
+    names = [data.inline_name(language) for language in data.languages]
+    listed = ", ".join(names) if len(names) <= 8 else ", ".join(names[:7]) + f" and {len(names) - 7} more"
+    cards.append(Card(str(len(names)), "language" if len(names) == 1 else "languages", listed))
     if corpus:
         documents = sum(row["train_documents"] for row in corpus)
         cards.append(
-            Card(_size(sum(row["train_bytes"] for row in corpus)), "to train on", _count(documents, "document"))
+            Card(_size(sum(row["train_bytes"] for row in corpus)), "training text", _count(documents, "document"))
         )
-    overall = readings.figure("fertility", OVERALL)
+    overall = data.estimate("fertility", OVERALL)
     if overall.value is not None:
         interval = (
             f"95 % interval {format_number(overall.low)}–{format_number(overall.high)}"
             if overall.low is not None
             else "too few documents for an interval"
         )
-        cards.append(Card(format_number(overall.value), "tokens a word, all text", interval))
+        cards.append(Card(format_number(overall.value), "tokens per word, all text", interval))
     return cards
 
 
 def _size(size_bytes: int) -> str:
-    """A size in the unit that fits it.
+    """A size in a fitting unit.
 
     >>> _size(12_345), _size(60_612_000), _size(5_240_000_000)
     ('12 kB', '60.6 MB', '5.2 GB')

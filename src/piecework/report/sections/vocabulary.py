@@ -1,4 +1,4 @@
-"""What the vocabulary consists of: groups, lengths, examples, and which language uses how much of it."""
+"""The vocabulary: groups, lengths, examples, and its use by language."""
 
 from __future__ import annotations
 
@@ -7,51 +7,52 @@ from typing import Any
 from piecework.common.terms import MULTILINGUAL
 from piecework.report.blocks import Figure, Heading, Section, Sheet, printable
 from piecework.report.charts import Bar, BarChart, Column, Histogram
-from piecework.report.readings import Readings
 from piecework.report.scales import format_share
+from piecework.report.study_data import StudyData
 
 __all__ = ["vocabulary_section"]
 
 EXAMPLES = 7
 
 
-def vocabulary_section(readings: Readings) -> Section | None:
+def vocabulary_section(data: StudyData) -> Section | None:
     """The paper's table of groups, the lengths of pieces with examples, use by language."""
-    groups = readings.rows("vocabulary", tokenizer=MULTILINGUAL)
+    groups = data.rows("vocabulary", tokenizer=MULTILINGUAL)
     if not groups:
         return None
     blocks: list[Figure | Sheet] = [
-        Sheet.of(
-            "The vocabulary by group, in the order of the paper's table.",
+        Sheet.build(
+            "The vocabulary by group, in the order of the paper.",
             [
                 "group",
                 Heading("pieces", "count"),
                 Heading("share", "share"),
                 Heading("ids", "ids"),
-                Heading("for example", "pieces"),
+                Heading("examples", "pieces"),
             ],
             [(row["group"], row["pieces"], row["share"], row["ids"], row["examples"].split("  ")) for row in groups],
             name="groups",
             sortable=False,
             title=_groups_title(groups),
         ),
-        *_lengths(readings),
-        *_use(readings),
+        *_lengths(data),
+        *_use(data),
     ]
     lead = (
-        f"{readings.vocab_size:,} pieces. What training learns is the regular ones; special pieces, symbols, bytes and "
-        "runs of spaces are put in by the recipe, and single characters by the share of the text to be covered."
+        f"{data.vocab_size:,} pieces. Regular pieces are learned from the text. The recipe adds special pieces, "
+        "symbols, "
+        "bytes and whitespace runs; the character coverage adds single characters."
     )
     return Section("vocabulary", "The vocabulary", lead, tuple(blocks))
 
 
 def _groups_title(groups: list[dict[str, Any]]) -> str:
-    learnt = sum(row["share"] for row in groups if row["group"] == "regular")
-    return f"{format_share(learnt, decimals=0)} of the vocabulary is learnt from the text"
+    learned = sum(row["share"] for row in groups if row["group"] == "regular")
+    return f"{format_share(learned, decimals=0)} of the vocabulary is learned from the text"
 
 
-def _lengths(readings: Readings) -> list[Figure | Sheet]:
-    rows = readings.rows("lengths", tokenizer=MULTILINGUAL, kind="text")
+def _lengths(data: StudyData) -> list[Figure | Sheet]:
+    rows = data.rows("lengths", tokenizer=MULTILINGUAL, kind="text")
     counts = {row["characters"]: row["pieces_with_space_counted"] for row in rows if row["pieces_with_space_counted"]}
     total = sum(counts.values())
     if not total:
@@ -68,7 +69,7 @@ def _lengths(readings: Readings) -> list[Figure | Sheet]:
         columns,
     )
     bare = {row["characters"]: row["pieces_without_space_counted"] for row in rows}
-    sheet = Sheet.of(
+    sheet = Sheet.build(
         "Pieces by length",
         [
             Heading("characters", "count"),
@@ -77,11 +78,12 @@ def _lengths(readings: Readings) -> list[Figure | Sheet]:
         ],
         [(length, counts.get(length, 0), bare.get(length, 0)) for length in range(max(counts) + 1)],
     )
-    reading = (
-        "Each column counts the pieces of one length. Bytes, special pieces and symbols are left out: "
-        "their names are not text. The longest ones are runs of spaces if the recipe has them."
+    how_to_read = (
+        "The number of pieces of each length, without bytes, special pieces and symbols. The longest pieces are "
+        "whitespace "
+        "runs if the recipe has them."
     )
-    return [Figure("lengths", title, reading, chart, sheet), *_examples(readings)]
+    return [Figure("lengths", title, how_to_read, chart, sheet), *_examples(data)]
 
 
 def _quantile(counts: dict[int, int], wanted: float) -> int:
@@ -93,23 +95,23 @@ def _quantile(counts: dict[int, int], wanted: float) -> int:
     return max(counts)
 
 
-def _examples(readings: Readings) -> list[Sheet]:
+def _examples(data: StudyData) -> list[Sheet]:
     import pyarrow as pa
     from pyarrow import compute
 
-    table = readings.table("pieces")
+    table = data.table("pieces")
     if table is None:
         return []
     rows: list[tuple[int, int, list[str]]] = []
-    learnt: Any = table.to_arrow().select(["piece", "group", "characters", "tokens"])
-    learnt = learnt.filter(compute.is_in(learnt.column("group"), value_set=pa.array(["regular", "character"])))
-    for length in sorted(learnt.column("characters").unique().to_pylist()):
-        pieces = learnt.filter(compute.equal(learnt.column("characters"), length))
+    learned: Any = table.to_arrow().select(["piece", "group", "characters", "tokens"])
+    learned = learned.filter(compute.is_in(learned.column("group"), value_set=pa.array(["regular", "character"])))
+    for length in sorted(learned.column("characters").unique().to_pylist()):
+        pieces = learned.filter(compute.equal(learned.column("characters"), length))
         first = compute.select_k_unstable(pieces, EXAMPLES, [("tokens", "descending"), ("piece", "ascending")])
         rows.append((length, len(pieces), pieces.column("piece").take(first).to_pylist()))
     return [
-        Sheet.of(
-            "The pieces of each length that the evaluation text has most often.",
+        Sheet.build(
+            "The most frequent pieces of each length in the evaluation text.",
             [Heading("characters", "count"), Heading("pieces", "count"), Heading("most frequent", "pieces")],
             rows,
             name="pieces-by-length",
@@ -123,43 +125,41 @@ def _quoted(pieces: list[str]) -> str:
     return f"“{printable(pieces[0])}”"
 
 
-def _use(readings: Readings) -> list[Figure]:
-    rows = [row for row in readings.rows("use") if row["share_of_use"] is not None and row["tokens"]]
+def _use(data: StudyData) -> list[Figure]:
+    rows = [row for row in data.rows("use") if row["share_of_use"] is not None and row["tokens"]]
     if not rows:
         return []
     rows.sort(key=lambda row: (-row["share_of_use"], row["language"]))
     most, least = rows[0], rows[-1]
     title = (
-        f"{format_share(most['share_of_use'], decimals=0)} of the vocabulary that is in use serves "
-        f"{readings.inline_name(most['language'])}"
+        f"{format_share(most['share_of_use'], decimals=0)} of the used vocabulary serves "
+        f"{data.inline_name(most['language'])}"
     )
     if len(rows) > 1:
-        title += f", {format_share(least['share_of_use'], decimals=0)} serves {readings.inline_name(least['language'])}"
+        title += f", {format_share(least['share_of_use'], decimals=0)} serves {data.inline_name(least['language'])}"
     bars = tuple(
         Bar(
-            readings.name(row["language"]),
+            data.name(row["language"]),
             row["share_of_use"],
-            colour=readings.looks[row["language"]].colour,
+            colour=data.looks[row["language"]].colour,
         )
         for row in rows
     )
     listed = ", ".join(f"{bar.label} {format_share(bar.value)}" for bar in bars)
-    chart = BarChart(
-        title, f"Share of the used vocabulary: {listed}.", "Share of the pieces in use", bars, kind="share"
-    )
-    sheet = Sheet.of(
+    chart = BarChart(title, f"Share of the used vocabulary: {listed}.", "Share of the used pieces", bars, kind="share")
+    sheet = Sheet.build(
         "Use of the vocabulary by language",
         [
             "language",
             Heading("tokens", "count"),
             Heading("pieces used", "count"),
             Heading("share of all pieces", "share"),
-            Heading("used by no other", "count"),
-            Heading("share of use", "share"),
+            Heading("used only here", "count"),
+            Heading("share of the used vocabulary", "share"),
         ],
         [
             (
-                readings.name(row["language"]),
+                data.name(row["language"]),
                 row["tokens"],
                 row["pieces_used"],
                 row["share_used"],
@@ -169,8 +169,9 @@ def _use(readings: Readings) -> list[Figure]:
             for row in rows
         ],
     )
-    reading = (
-        "A piece counts as 1, divided among the languages by how often it is a token in each, "
-        "so that a language with more text does not look larger. The bars add up to 100 %."
+    how_to_read = (
+        "Each used piece counts as 1, divided among the languages in proportion to its rate in each language, so that "
+        "a "
+        "language with more text does not look larger. The bars add up to 100 %."
     )
-    return [Figure("vocabulary-use", title, reading, chart, sheet)]
+    return [Figure("vocabulary-use", title, how_to_read, chart, sheet)]

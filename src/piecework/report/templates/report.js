@@ -1,4 +1,4 @@
-// What the page can do besides being read: sort tables, copy their data, save charts, choose light or dark.
+// Sorts tables, copies their data, saves charts, switches between light and dark.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -19,7 +19,7 @@
     setTimeout(() => { made.textContent = before; }, 1600);
   }
 
-  // Light and dark: as the system has it, until someone chooses.
+  // Light or dark: the setting of the system until the reader chooses.
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => root.dataset.theme ? root.dataset.theme === "dark" : dark.matches;
   let kept = null;
@@ -27,7 +27,7 @@
   if (kept === "dark" || kept === "light") root.dataset.theme = kept;
   const theme = button("", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
-    try { localStorage.setItem("piecework-theme", root.dataset.theme); } catch { /* not kept, then */ }
+    try { localStorage.setItem("piecework-theme", root.dataset.theme); } catch { /* then it is not kept */ }
     name();
   }, document.body);
   theme.className = "theme";
@@ -35,7 +35,7 @@
   dark.addEventListener("change", name);
   name();
 
-  // Sorting: a click on a heading; numbers by value, with what is missing at the end.
+  // Sorting by a click on a heading: numbers by value, missing values last.
   const value = (row, column) => {
     const cell = row.cells[column];
     return cell.dataset.value === undefined ? cell.textContent.trim() : cell.dataset.value;
@@ -64,7 +64,7 @@
     });
   }
 
-  // The data of a table, with figures in full.
+  // The data of a table, with full precision.
   const quoted = (text) => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   function csv(table) {
     const line = (row) => [...row.cells].map((cell) => {
@@ -86,11 +86,11 @@
     }
   }
 
-  // A chart as a file: colours written out, as programs outside a browser do not know variables.
+  // A chart as a file: with literal colours, because programs other than browsers do not know CSS variables.
   function drawing(figure) {
-    const shown = [...figure.querySelectorAll(".chart svg")].find((each) => each.getClientRects().length);
+    const visible = [...figure.querySelectorAll(".chart svg")].find((each) => each.getClientRects().length);
     const style = getComputedStyle(root);
-    const text = new XMLSerializer().serializeToString(shown);
+    const text = new XMLSerializer().serializeToString(visible);
     const colour = (variable) => style.getPropertyValue(variable).trim();
     const ground = `<rect width="100%" height="100%" fill="${colour("--paper")}"/>`;
     return text.replace(/var\((--[\w-]+)\)/g, (_, variable) => colour(variable)).replace("</desc>", `</desc>${ground}`);
@@ -109,7 +109,7 @@
     if (holder.querySelector(".chart")) button("Save SVG", () => save(tools.dataset.name, drawing(holder)), tools);
   }
 
-  // The contents show where one is.
+  // Marks the current section in the contents.
   const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
   const inView = new Set();
   const observer = new IntersectionObserver((entries) => {

@@ -1,4 +1,4 @@
-"""Figures for the whole evaluation set of each language: at any vocabulary size, and the use of each piece."""
+"""Estimates on the evaluation set of each language at any vocabulary size, and the use of each piece."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from piecework.playground.catalogue import Catalogue, NativeTokenizer
 if TYPE_CHECKING:
     from piecework.results.folder import StudyFolder
 
-__all__ = ["METRICS", "Figures", "FiguresOfAll"]
+__all__ = ["METRICS", "EstimateStore", "Estimates"]
 
 METRICS = ("fertility", "continued_words", "word_fertility", "split_words", "bytes_per_token")
 CURVE_POINTS = 160
-"""Points of a curve as it is drawn, which is about one for every other pixel."""
+"""Points of a drawn curve: about one for every other pixel."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Figures:
-    """One tokenizer on the evaluation set."""
+class Estimates:
+    """The estimates of one tokenizer."""
 
     first_size: int
     """The smallest vocabulary size."""
     curves: Mapping[str, Mapping[str, Array]]
-    """By metric and language the figure at each size; empty where the tokenizer has but one."""
+    """By metric and language, the value at each size; empty if the tokenizer has one size only."""
     languages: tuple[str, ...]
     use: Array
-    """How often each piece occurs: a row for each of the languages, a column for each id."""
+    """How often each piece occurs: a row per language, a column per id."""
 
     def at(self, metric: str, vocab_size: int) -> list[dict[str, Any]]:
-        """The exact figure of each language at a size: what a tokenizer resized to it has."""
+        """The exact value of each language at a size: equal to that of a tokenizer resized to it."""
         curves = self.curves[metric]
         last = self.first_size + len(next(iter(curves.values()))) - 1
         if not self.first_size <= vocab_size <= last:
-            raise InputError(f"size {vocab_size:,}: there are figures from {self.first_size:,} to {last:,}")
-        place = vocab_size - self.first_size
+            raise InputError(f"size {vocab_size:,}: estimates exist from {self.first_size:,} to {last:,}")
+        index = vocab_size - self.first_size
         return [
-            {"language": language, "value": _or_none(values[place]), "full": _or_none(values[-1])}
+            {"language": language, "value": _or_none(values[index]), "full": _or_none(values[-1])}
             for language, values in curves.items()
         ]
 
-    def drawn(self, metric: str) -> dict[str, Any]:
-        """The curve of each language, thinned to what a screen shows: sizes evenly spaced on a logarithmic axis."""
+    def curve_points(self, metric: str) -> dict[str, Any]:
+        """The curve of each language at sizes evenly spaced on a logarithmic axis, as many as a screen shows."""
         curves = self.curves[metric]
         last = self.first_size + len(next(iter(curves.values()))) - 1
         sizes = np.unique(np.round(np.geomspace(self.first_size, last, CURVE_POINTS)).astype(np.int64))
@@ -63,52 +63,52 @@ class Figures:
         }
 
 
-class FiguresOfAll:
-    """The figures of a catalogue's tokenizers, each found when it is first asked for.
+class EstimateStore:
+    """The estimates of a catalogue's tokenizers, computed on first use.
 
-    Those of a study's own tokenizer are in its tables. Others are evaluated on the study's counts.
+    Those of a study's multilingual tokenizer are in its tables. Others are evaluated on the study's counts.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._locks = {name: threading.Lock() for name in catalogue.names}
-        self._found: dict[str, Figures] = {}
+        self._found: dict[str, Estimates] = {}
         self.metrics: list[Metric] = find_metrics(METRICS)
 
     def available(self, name: str) -> bool:
-        """Whether there are figures of a tokenizer."""
+        """Whether estimates of a tokenizer can be had."""
         return self._in_tables(name) or self._catalogue.counts is not None
 
-    def of(self, name: str) -> Figures:
-        """The figures of one tokenizer."""
-        shown = self._catalogue.native(name)
+    def get(self, name: str) -> Estimates:
+        """The estimates of one tokenizer."""
+        tokenizer = self._catalogue.native(name)
         with self._locks[name]:
             if name not in self._found:
                 study = self._catalogue.study
                 if study is not None and self._in_tables(name):
                     self._found[name] = _from_tables(study)
                 else:
-                    self._found[name] = self._evaluate(name, shown)
+                    self._found[name] = self._evaluate(name, tokenizer)
             return self._found[name]
 
     def _in_tables(self, name: str) -> bool:
         study = self._catalogue.study
         return name == MULTILINGUAL and study is not None and {"sizes", "pieces"} <= set(study.tables)
 
-    def _evaluate(self, name: str, shown: NativeTokenizer) -> Figures:
+    def _evaluate(self, name: str, tokenizer: NativeTokenizer) -> Estimates:
         counts = self._catalogue.counts
         if counts is None:
             raise InputError("no counted text to evaluate on: open the folder of a study, or pass --counts")
-        smallest = shown.smallest
-        found = evaluate({name: shown.tokenizer}, counts, metrics=self.metrics, curves=smallest is not None)
+        smallest = tokenizer.smallest
+        found = evaluate({name: tokenizer.tokenizer}, counts, metrics=self.metrics, curves=smallest is not None)
         curves = {
             metric.name: {language: found.curve(name, language, metric).values for language in found.groups}
             for metric in (self.metrics if smallest is not None else [])
         }
-        return Figures(smallest or 0, curves, tuple(found.groups), found.frequency_array(name))
+        return Estimates(smallest or 0, curves, tuple(found.groups), found.frequency_array(name))
 
 
-def _from_tables(study: StudyFolder) -> Figures:
+def _from_tables(study: StudyFolder) -> Estimates:
     sizes = study.tables["sizes"].to_arrow()
     names = np.array(sizes.column("language").to_pylist())
     all_sizes = sizes.column("vocab_size").to_numpy()
@@ -120,7 +120,7 @@ def _from_tables(study: StudyFolder) -> Figures:
     pieces = study.tables["pieces"].to_arrow()
     used = tuple(language for language in study.languages if f"tokens_{language}" in pieces.column_names)
     use = np.array([pieces.column(f"tokens_{language}").to_numpy() for language in used])
-    return Figures(int(all_sizes[0]), curves, used, use)
+    return Estimates(int(all_sizes[0]), curves, used, use)
 
 
 def _or_none(value: float) -> float | None:

@@ -1,4 +1,4 @@
-"""A study's tables as the report asks for them: a figure, a curve, a language's name and look."""
+"""The tables of a study as the report needs them: estimates, curves, and the name and look of each language."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ from piecework.report.palette import Look, language_looks
 if TYPE_CHECKING:
     from piecework.results.folder import StudyFolder
 
-__all__ = ["Reading", "Readings"]
+__all__ = ["Estimate", "StudyData"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A value with its interval; none of it where there was no text."""
+class Estimate:
+    """A value with its interval; both are None where there is no text."""
 
     value: float | None = None
     low: float | None = None
     high: float | None = None
 
 
-class Readings:
-    """The tables of a study, read as often as needed, looked up quickly."""
+class StudyData:
+    """The tables of a study with fast lookups."""
 
     def __init__(self, results: StudyFolder) -> None:
         self.results = results
         self.languages = list(results.languages)
         self.looks: dict[str, Look] = language_looks(self.languages)
         self.monolingual = [name for name in results.tokenizers if name in self.languages]
-        """The languages that have a tokenizer of their own."""
+        """The languages that have a monolingual tokenizer."""
         self._rows_by_language: dict[str, dict[str, Array]] = {}
         self._by_language: dict[tuple[str, str], dict[str, Array]] = {}
 
     def table(self, name: str) -> Table | None:
-        """A table of the study, or nothing if it has none of that name or it is empty."""
+        """A table of the study; None if it is absent or empty."""
         table = self.results.tables.get(name)
         return table if table is not None and len(table) else None
 
     def rows(self, name: str, **equal: Any) -> list[dict[str, Any]]:
-        """The rows of a table in which these columns have these values; none if there is no such table."""
+        """The rows of a table whose columns equal these values; empty if there is no such table."""
         table = self.table(name)
         return table.where(**equal).rows() if table is not None else []
 
     @cached_property
-    def _metrics(self) -> dict[tuple[str, str, str], Reading]:
+    def _metrics(self) -> dict[tuple[str, str, str], Estimate]:
         return {
-            (row["tokenizer"], row["language"], row["metric"]): Reading(row["value"], row["low"], row["high"])
+            (row["tokenizer"], row["language"], row["metric"]): Estimate(row["value"], row["low"], row["high"])
             for row in self.rows("metrics")
         }
 
-    def figure(self, metric: str, language: str, tokenizer: str = MULTILINGUAL) -> Reading:
+    def estimate(self, metric: str, language: str, tokenizer: str = MULTILINGUAL) -> Estimate:
         """A metric of a tokenizer on the text of a language."""
-        return self._metrics.get((tokenizer, language, metric), Reading())
+        return self._metrics.get((tokenizer, language, metric), Estimate())
 
     def values(self, metric: str, tokenizer: str = MULTILINGUAL) -> dict[str, float]:
-        """A metric of a tokenizer on every language that has text, the lowest first."""
-        found = {language: self.figure(metric, language, tokenizer).value for language in self.languages}
+        """A metric of a tokenizer on every language that has text, lowest first."""
+        found = {language: self.estimate(metric, language, tokenizer).value for language in self.languages}
         known = {language: value for language, value in found.items() if value is not None}
         return dict(sorted(known.items(), key=lambda item: (item[1], item[0])))
 
@@ -73,14 +73,14 @@ class Readings:
         return self.columns("sizes", language, "vocab_size", metric)
 
     def columns(self, name: str, language: str, x: str, y: str) -> tuple[Array, Array]:
-        """Two columns of a table, in the rows of one language; what is missing is not a number."""
+        """Two columns of a table, for the rows of one language; missing values are NaN."""
         return self._column(name, language, x), self._column(name, language, y).astype(float)
 
     def _column(self, name: str, language: str, column: str) -> Array:
         table = self.table(name)
         if table is None:
             return np.zeros(0)
-        # For all languages at once: a table of every size has many rows, and goes through them all each time.
+        # Split once for all languages: filtering a table of every size for each language again would be slow.
         if name not in self._rows_by_language:
             self._rows_by_language[name] = _rows_by_value(table, "language")
         if (name, column) not in self._by_language:
@@ -92,12 +92,12 @@ class Readings:
 
     @cached_property
     def vocab_size(self) -> int:
-        """How many pieces the multilingual tokenizer has."""
+        """The vocabulary size of the multilingual tokenizer."""
         return int(self.rows("metrics", tokenizer=MULTILINGUAL)[0]["vocab_size"])
 
     @cached_property
     def marked_sizes(self) -> list[int]:
-        """The sizes that the study names, and the full one."""
+        """The sizes that the study lists, and the full size."""
         smaller = [int(name.rpartition("-")[2]) for name in self.results.tokenizers if self._is_smaller(name)]
         return sorted({*smaller, self.vocab_size})
 
@@ -106,19 +106,19 @@ class Readings:
         return name.startswith(f"{MULTILINGUAL}-") and name.rpartition("-")[2].isdecimal()
 
     def name(self, language: str) -> str:
-        """A language, or all, as the start of a label."""
+        """The name of a language, or of all text, with a capital letter."""
         if language == OVERALL:
             return "All text"
         name = language_name(language)
         return name[:1].upper() + name[1:]
 
     def inline_name(self, language: str) -> str:
-        """A language within a sentence."""
+        """The name of a language inside a sentence."""
         return "all text" if language == OVERALL else language_name(language)
 
 
 def _rows_by_value(table: Table, column: str) -> dict[str, Array]:
-    """The numbers of the rows that have each value of a column."""
+    """The row indices of each value of a column."""
     values: Any = table.to_arrow().column(column).combine_chunks().dictionary_encode()
-    numbers = np.from_dlpack(values.indices)
-    return {value: np.flatnonzero(numbers == number) for number, value in enumerate(values.dictionary.to_pylist())}
+    indices = np.from_dlpack(values.indices)
+    return {value: np.flatnonzero(indices == index) for index, value in enumerate(values.dictionary.to_pylist())}
