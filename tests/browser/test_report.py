@@ -221,7 +221,7 @@ def test_choosing_light_or_dark(address: str, visit: Visitor) -> None:
 def test_by_keyboard(address: str, visit: Visitor) -> None:
     page = visit(address).page
     page.keyboard.press("Tab")
-    assert _focused(page) == "To the content"
+    assert _focused(page) == "Skip to content"
     page.keyboard.press("Tab")
     assert _focused(page) == "Summary"
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")

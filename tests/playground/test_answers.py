@@ -98,7 +98,7 @@ def test_estimates_are_those_of_resized_tokenizers() -> None:
 def test_nothing_to_show_and_models_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "broken.model").write_bytes(b"no model")
     for arguments, code, message in (
-        ([], 2, "nothing to show"),
+        ([], 2, "give the output folder of a study"),
         (["missing.model"], 1, "missing.model: no such file or folder"),
         (["broken.model"], 1, "neither a SentencePiece model"),
     ):
@@ -130,7 +130,7 @@ def test_ctrl_c_ends_it(models: Path) -> None:
         assert started.process.stderr
         said = started.process.stderr.read()
         assert started.process.wait(10) == 0
-    assert "the playground has ended" in said
+    assert "the playground has stopped" in said
     assert "next: piecework encode --compare" in said
     assert "Traceback" not in said
     assert "leaked" not in said
