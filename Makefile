@@ -6,7 +6,15 @@ PIP := $(BIN)/pip --disable-pip-version-check -q
 SOURCES := $(wildcard core/*/*.cpp core/*/*.hpp) CMakeLists.txt pyproject.toml
 CORE_FILES := $(wildcard core/*/*.cpp core/*/*.hpp)
 
-.PHONY: demo test parity soak pythons chromium java lint format bench core-test clean FORCE
+# `make help` is the first target: it says what there is.
+help:
+	@echo "make install   set up .venv and build Piecework into it"
+	@echo "make demo      the same, then a study on a small corpus of real text"
+	@echo "make test      the same, then every test"
+	@echo "make lint      ruff, mypy, stubtest, clang-format;  make format: formats"
+	@echo "make bench     measures again;  make clean: removes .venv, build and out"
+
+.PHONY: help install demo test parity soak pythons chromium java lint format bench core-test clean FORCE
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
@@ -14,6 +22,7 @@ CORE_FILES := $(wildcard core/*/*.cpp core/*/*.hpp)
 # What others publish as sources (pyspark) is built without isolation too, so setuptools must be able to make wheels.
 $(VENV)/.tools:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=") if sys.version_info < (3, 11) else None'
+	@echo "setting up $(VENV): pip and the build tools"
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -U pip
 	$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja "setuptools>=70.1"
@@ -24,14 +33,17 @@ $(VENV)/.python-files: $(VENV)/.tools FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(VENV)/.installed: $(VENV)/.tools $(VENV)/.python-files $(SOURCES)
+	@echo "building the core and installing Piecework: one to two minutes"
 	$(PIP) install --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.demo: $(VENV)/.installed
+	@echo "installing the packages whose text the demo reads"
 	$(PIP) install --no-build-isolation -e ".[demo]"
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
+	@echo "installing what the tests need: about 1 GB, some minutes"
 	$(PIP) install --no-build-isolation -e ".[test]"
 	touch $@
 
@@ -43,8 +55,12 @@ $(VENV)/.benched: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[bench]"
 	touch $@
 
+install: $(VENV)/.installed
+	@echo "installed: $(BIN)/piecework; to have it on the PATH of this shell: . $(BIN)/activate"
+
 demo: $(VENV)/.demo
-	$(BIN)/python -m piecework run --demo --out out/demo
+	$(BIN)/piecework run --demo --out out/demo
+	@echo "to have piecework on the PATH of this shell: . $(BIN)/activate"
 
 # Files in their own order: by the number of their tests the slowest would come last, on one core.
 test: $(VENV)/.tested core-test chromium java
