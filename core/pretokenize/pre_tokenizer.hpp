@@ -1,0 +1,56 @@
+// Cuts text into pre-tokens as the regular expressions of byte-level tokenizers do, without a regular expression engine.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace piecework {
+
+// What tells one pattern from another. The patterns stand beside their names in src/piecework/common/pre_tokenizer.py.
+struct PreTokenizerRules {
+  // gpt2: a space goes with the word, the number or the signs after it.
+  // cl100k: any one sign goes with the word after it; newlines go with the signs or the spaces before them.
+  // o200k: as cl100k, but a word is cut where lower case turns to upper case.
+  // deepseek: numbers, then Han and kana, then the rest are cut apart first.
+  enum class Family : uint8_t { gpt2, cl100k, o200k, deepseek };
+  // 's, 't, 're, 've, 'm, 'll, 'd. In any case means Unicode's: ſ is an s.
+  enum class Contractions : uint8_t { none, lower_case, ascii_case, any_case };
+  // whole: the whole number, with a space before it. right: in threes from the right end of the number.
+  enum class Digits : uint8_t { whole, threes, ones, right };
+
+  Family family = Family::gpt2;
+  Contractions contractions = Contractions::lower_case;
+  Digits digits = Digits::whole;
+  bool marks_in_words = false;  // cl100k only: a combining mark is part of a word
+  bool whole_end = false;       // cl100k only: whitespace at the end of the text is one pre-token
+};
+
+class PreTokenizer {
+ public:
+  explicit PreTokenizer(const PreTokenizerRules& rules) : rules_(rules) {}
+
+  // Calls `use(pre_token)` for each in order. Together they are the text, which must be valid UTF-8.
+  template <class Use>
+  void for_each(std::string_view text, Use&& use) const {
+    std::array<size_t, 128> ends;
+    for (size_t at = 0; at < text.size();) {
+      const size_t found = find_ends(text, at, ends.data(), ends.size());
+      for (size_t i = 0; i < found; ++i) {
+        use(text.substr(at, ends[i] - at));
+        at = ends[i];
+      }
+    }
+  }
+
+  const PreTokenizerRules& rules() const { return rules_; }
+
+ private:
+  // The ends of the pre-tokens from `at` on, up to `most` of them; gives back how many.
+  size_t find_ends(std::string_view text, size_t at, size_t* ends, size_t most) const;
+
+  PreTokenizerRules rules_;
+};
+
+}  // namespace piecework
