@@ -7,6 +7,7 @@ namespace piecework {
 
 namespace nb = nanobind;
 
+void bind_pretokenize(nb::module_& m);
 void bind_count(nb::module_& m);
 void bind_train(nb::module_& m);
 void bind_model(nb::module_& m);

@@ -10,6 +10,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/text.hpp"
 #include "count/document_counter.hpp"
+#include "count/pre_token_counter.hpp"
 #include "count/runs.hpp"
 #include "count/word_counter.hpp"
 #include "text/arrow_strings.hpp"
@@ -86,6 +87,12 @@ void queue_word(WordTable& table, std::string_view text, uint64_t count) {
   table.queue(text, !marked, count, text.data() + text.size());
 }
 
+// A pre-token stands as it is: a space in it is a space.
+void queue_pre_token(WordTable& table, std::string_view text, uint64_t count) {
+  table.queue(text, true, count, text.data() + text.size());
+}
+
+template <void (*queue)(WordTable&, std::string_view, uint64_t)>
 void add_columns(WordTable& table, nb::handle words, nb::handle counts) {
   const ArrowInput word_input(words), count_input(counts);
   const std::vector<std::string_view> texts = arrow_strings(*word_input.schema, *word_input.array);
@@ -94,7 +101,7 @@ void add_columns(WordTable& table, nb::handle words, nb::handle counts) {
     throw nb::value_error("words and counts must be a string and a uint64 column of the same length");
   }
   const auto* values = static_cast<const uint64_t*>(count_input.array->buffers[1]) + count_input.array->offset;
-  for (size_t i = 0; i < texts.size(); ++i) queue_word(table, texts[i], values[i]);
+  for (size_t i = 0; i < texts.size(); ++i) queue(table, texts[i], values[i]);
   table.flush();
 }
 
@@ -110,7 +117,8 @@ void bind_count(nb::module_& m) {
       .def_prop_ro("total", &WordTable::total)
       .def_prop_ro("memory_bytes", &WordTable::memory_bytes)
       .def("columns", &table_columns, nb::kw_only(), nb::arg("ordered") = true)
-      .def("add_columns", &add_columns, nb::arg("words"), nb::arg("counts"))
+      .def("add_columns", &add_columns<queue_word>, nb::arg("words"), nb::arg("counts"))
+      .def("add_pre_tokens", &add_columns<queue_pre_token>, nb::arg("words"), nb::arg("counts"))
       .def(
           "merge", [](WordTable& table, const WordTable& other) { table.merge(other); }, nb::arg("other"),
           nb::call_guard<nb::gil_scoped_release>())
@@ -145,6 +153,29 @@ void bind_count(nb::module_& m) {
       .def_prop_ro("memory_bytes", &WordCounter::memory_bytes)
       .def_prop_ro("statistics", &WordCounter::statistics)
       .def("finish", &WordCounter::finish, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<PreTokenCounter>(m, "PreTokenCounter")
+      .def(nb::init<const PreTokenizer&, unsigned>(), nb::arg("pre_tokenizer"), nb::arg("threads"))
+      .def(
+          "add_texts",
+          [](PreTokenCounter& counter, nb::sequence texts) {
+            const TextBatch batch = texts_of(texts);
+            nb::gil_scoped_release unlocked;
+            counter.add(batch.views, batch.known_valid);
+          },
+          nb::arg("texts"))
+      .def(
+          "add_arrow",
+          [](PreTokenCounter& counter, nb::handle array) {
+            const ArrowInput input(array);
+            const std::vector<std::string_view> texts = arrow_strings(*input.schema, *input.array);
+            nb::gil_scoped_release unlocked;
+            counter.add(texts, false);
+          },
+          nb::arg("array"))
+      .def_prop_ro("memory_bytes", &PreTokenCounter::memory_bytes)
+      .def_prop_ro("invalid_bytes", &PreTokenCounter::invalid_bytes)
+      .def("finish", &PreTokenCounter::finish, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<DocumentCounter>(m, "DocumentCounter")
       .def(nb::init<>())

@@ -25,6 +25,7 @@ NB_MODULE(_core, m) {
     }
   });
 
+  bind_pretokenize(m);
   bind_count(m);
   bind_train(m);
   bind_model(m);

@@ -33,7 +33,8 @@ class ClassTable {
     for (size_t page = 0; page < kCodePoints / kPage; ++page) {
       const std::string_view content(reinterpret_cast<const char*>(&all[page * kPage]), kPage);
       size_t same = 0;
-      while (same < pages_.size() && std::string_view(reinterpret_cast<const char*>(pages_[same].data()), kPage) != content) {
+      while (same < pages_.size() &&
+             std::string_view(reinterpret_cast<const char*>(pages_[same].data()), kPage) != content) {
         ++same;
       }
       if (same == pages_.size()) {
@@ -78,9 +79,9 @@ struct Scanner {
     if (u[0] < 0xF0) {
       return {classes[static_cast<char32_t>((u[0] & 0x0F) << 12 | (u[1] & 0x3F) << 6 | (u[2] & 0x3F))], 3};
     }
-    return {classes[static_cast<char32_t>((u[0] & 0x07) << 18 | (u[1] & 0x3F) << 12 | (u[2] & 0x3F) << 6 |
-                                           (u[3] & 0x3F))],
-            4};
+    return {
+        classes[static_cast<char32_t>((u[0] & 0x07) << 18 | (u[1] & 0x3F) << 12 | (u[2] & 0x3F) << 6 | (u[3] & 0x3F))],
+        4};
   }
 
   static bool is_newline(char c) { return c == '\n' || c == '\r'; }
@@ -152,7 +153,8 @@ struct Scanner {
     return few(length % 3 ? static_cast<int>(length % 3) : 3);
   }
 
-  // Whitespace from `p` on: \s*[\r\n]+ if `newlines`, then \s+(?!\S), then \s+. `inside` tells what belongs to the text.
+  // Whitespace from `p` on: \s*[\r\n]+ if `newlines`, then \s+(?!\S), then \s+. `inside` tells what belongs to the
+  // text.
   template <class Inside>
   [[gnu::always_inline]] const char* whitespace(const char* p, bool newlines, Inside&& inside) const {
     const char *end = p, *before_last = p, *after_newline = nullptr;
@@ -286,7 +288,7 @@ struct Scanner {
     const uint8_t stretch = c.bits & kCjk;
     const char* end = deepseek_match(p);
     if (end != p) return end;
-    for (end = p + c.length; end < last; ) {
+    for (end = p + c.length; end < last;) {
       const Class d = at(end);
       if (d.is(kNumber) || (d.bits & kCjk) != stretch || deepseek_match(end) != end) break;
       end += d.length;

@@ -1,4 +1,5 @@
-// Cuts text into pre-tokens as the regular expressions of byte-level tokenizers do, without a regular expression engine.
+// Cuts text into pre-tokens as the regular expressions of byte-level tokenizers do, without a regular expression
+// engine.
 #pragma once
 
 #include <array>

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from piecework.common.pre_tokenizer import PreTokenizer
     from piecework.common.subset_name import SubsetName
     from piecework.corpus.clean_up import clean_up
     from piecework.counting.local import count
@@ -67,6 +68,7 @@ _HOMES = {
     "OutsideTokenizer": "tokenizer.outside",
     "Piece": "tokenizer.pieces",
     "PieceworkError": "errors",
+    "PreTokenizer": "common.pre_tokenizer",
     "Recipe": "study.recipe",
     "RecipeError": "errors",
     "Study": "study.study",
@@ -114,6 +116,7 @@ __all__ = [
     "OutsideTokenizer",
     "Piece",
     "PieceworkError",
+    "PreTokenizer",
     "Recipe",
     "RecipeError",
     "Study",

@@ -30,7 +30,7 @@ PACKAGES = (
     "pipeline",
     "cli",
 )
-CORE_FOLDERS = ("text", "system", "count", "train", "model", "encode", "evaluate", "bindings")
+CORE_FOLDERS = ("text", "system", "pretokenize", "count", "train", "model", "encode", "evaluate", "bindings")
 
 # Cycles that are being removed. Nothing is added here.
 KNOWN_IMPORTS = {

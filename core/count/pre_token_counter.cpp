@@ -1,0 +1,54 @@
+#include "count/pre_token_counter.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "system/memory.hpp"
+#include "system/threads.hpp"
+#include "text/utf8.hpp"
+
+namespace piecework {
+
+void PreTokenCounter::add_document(std::string_view document, bool known_valid, Lane& lane) const {
+  std::string repaired;
+  if (!known_valid && find_invalid_utf8(document) != document.size()) {
+    repaired = replace_invalid_utf8(document, lane.invalid_bytes);
+    document = repaired;
+  }
+  const char* const last = document.data() + document.size();
+  pre_tokenizer_.for_each(document, [&](std::string_view pre_token) { lane.table.queue(pre_token, true, 1, last); });
+  lane.table.flush();
+}
+
+void PreTokenCounter::add(const std::vector<std::string_view>& documents, bool known_valid) {
+  std::atomic<size_t> next{0};
+  run_on_threads(std::min(lanes_.size(), documents.size()), [&](size_t lane) {
+    for (size_t i; (i = next.fetch_add(1)) < documents.size();) add_document(documents[i], known_valid, lanes_[lane]);
+  });
+}
+
+size_t PreTokenCounter::memory_bytes() const {
+  size_t sum = 0;
+  for (const Lane& lane : lanes_) sum += lane.table.memory_bytes();
+  return sum;
+}
+
+uint64_t PreTokenCounter::invalid_bytes() const {
+  uint64_t sum = 0;
+  for (const Lane& lane : lanes_) sum += lane.invalid_bytes;
+  return sum;
+}
+
+WordTable PreTokenCounter::finish() {
+  WordTable all = std::exchange(lanes_[0].table, {});
+  for (size_t t = 1; t < lanes_.size(); ++t) {
+    all.merge(lanes_[t].table);
+    lanes_[t].table = {};
+  }
+  return_freed_memory();
+  return all;
+}
+
+}  // namespace piecework

@@ -1,0 +1,39 @@
+// Documents to counts of pre-tokens, on many threads.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "count/word_table.hpp"
+#include "pretokenize/pre_tokenizer.hpp"
+
+namespace piecework {
+
+// One table a thread, merged at the end: the result is the same for any number of threads and any split into batches.
+// A pre-token is a word that opens a line: it stands as it is, and a space in it is a space.
+class PreTokenCounter {
+ public:
+  PreTokenCounter(const PreTokenizer& pre_tokenizer, unsigned threads)
+      : pre_tokenizer_(pre_tokenizer), lanes_(threads ? threads : 1) {}
+  PreTokenCounter(const PreTokenCounter&) = delete;
+  PreTokenCounter& operator=(const PreTokenCounter&) = delete;
+
+  // Documents stay where they are during the call. Invalid UTF-8 becomes one U+FFFD for each bad byte.
+  void add(const std::vector<std::string_view>& documents, bool known_valid);
+  size_t memory_bytes() const;
+  uint64_t invalid_bytes() const;
+  WordTable finish();
+
+ private:
+  struct alignas(64) Lane {
+    WordTable table;
+    uint64_t invalid_bytes = 0;
+  };
+  void add_document(std::string_view document, bool known_valid, Lane& lane) const;
+
+  PreTokenizer pre_tokenizer_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace piecework
