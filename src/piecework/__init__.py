@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from piecework.common.subset_name import SubsetName
     from piecework.corpus.clean_up import clean_up
     from piecework.counting.local import count
+    from piecework.counting.pre_tokens import PreTokenCounts, count_pre_tokens
     from piecework.counting.spark_cluster import Cluster
     from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts, count_words
@@ -68,6 +69,7 @@ _HOMES = {
     "OutsideTokenizer": "tokenizer.outside",
     "Piece": "tokenizer.pieces",
     "PieceworkError": "errors",
+    "PreTokenCounts": "counting.pre_tokens",
     "PreTokenizer": "common.pre_tokenizer",
     "Recipe": "study.recipe",
     "RecipeError": "errors",
@@ -86,6 +88,7 @@ _HOMES = {
     "clean_up": "corpus.clean_up",
     "compare": "evaluation.compare",
     "count": "counting.local",
+    "count_pre_tokens": "counting.pre_tokens",
     "count_units": "evaluation.units",
     "count_words": "counting.words",
     "edit": "tokenizer.edit",
@@ -116,6 +119,7 @@ __all__ = [
     "OutsideTokenizer",
     "Piece",
     "PieceworkError",
+    "PreTokenCounts",
     "PreTokenizer",
     "Recipe",
     "RecipeError",
@@ -134,6 +138,7 @@ __all__ = [
     "clean_up",
     "compare",
     "count",
+    "count_pre_tokens",
     "count_units",
     "count_words",
     "edit",

@@ -136,7 +136,7 @@ def test_a_pattern_of_ones_own() -> None:
         ({"name": "gpt2", "digits": "two"}, 'digits = "two": there are whole, threes, ones, right'),
         ({"name": "llama3", "digits": "whole"}, 'is for the pre-tokenizer "gpt2" alone'),
         ({"name": "custom"}, "has a pattern"),
-        ({"name": "gpt2", "pattern": "x"}, 'takes another'),
+        ({"name": "gpt2", "pattern": "x"}, "takes another"),
         ({"name": "custom", "pattern": "(x"}, r"the pattern '\(x' is broken: .*parenthes"),
     ],
 )

@@ -33,9 +33,7 @@ _ASCII_CONTRACTIONS = "('s|'S|'t|'T|'re|'rE|'Re|'RE|'ve|'vE|'Ve|'VE|'m|'M|'ll|'l
 
 
 def _plain_words(*, contractions: str = _CONTRACTIONS, end: str = "") -> str:
-    return (
-        rf"{contractions}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{_DIGITS}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{end}{_SPACES}"
-    )
+    return rf"{contractions}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{_DIGITS}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{end}{_SPACES}"
 
 
 def _cased_words(contractions: str) -> str:

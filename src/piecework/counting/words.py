@@ -240,7 +240,7 @@ def count_words(texts: Any, *, threads: int = 1, max_sentence_length: int | None
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "iterchunks"):
         counter.add(texts)
     else:
-        for batch in _batches(texts):
+        for batch in text_batches(texts):
             counter.add(batch)
     return counter.finish()
 
@@ -255,7 +255,7 @@ def words_to_arrow(columns: tuple[bytes, bytes, bytes]) -> pa.Table:
     return pa.table({"word": words, "count": pa.Array.from_buffers(pa.uint64(), n, [None, counts])})
 
 
-def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
+def text_batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
     """Batches that are bounded in number and in size, so that an iterator of huge documents is not held in memory."""
     iterator = iter(texts)
     batch: list[str | bytes] = []
