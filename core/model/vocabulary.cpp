@@ -35,6 +35,13 @@ class MessageReader {
     throw damaged();
   }
 
+  // A field's number and how it is written. Protobuf has no field 0.
+  uint64_t tag() {
+    const uint64_t value = number();
+    if (value >> 3 == 0) throw damaged();
+    return value;
+  }
+
   std::string_view take(uint64_t size) {
     if (size > rest_.size()) throw damaged();
     const std::string_view taken = rest_.substr(0, size);
@@ -44,7 +51,7 @@ class MessageReader {
 
   // The value after a tag that nobody here asks for.
   void skip(uint64_t tag) {
-    for (size_t open_groups = 0;; tag = number()) {
+    for (size_t open_groups = 0;; tag = this->tag()) {
       switch (tag & 7) {
         case 0:
           number();
@@ -82,7 +89,7 @@ void add_piece(MessageReader message, Vocabulary& vocabulary) {
   float score = 0;
   auto type = PieceType::normal;
   while (!message.at_end()) {
-    const uint64_t tag = message.number();
+    const uint64_t tag = message.tag();
     if (tag == kText) {
       text = message.take(message.number());
     } else if (tag == kScore) {
@@ -180,7 +187,7 @@ void put_json(std::string& out, std::string_view text) {
 Vocabulary read_pieces(std::string_view file) {
   Vocabulary vocabulary;
   for (MessageReader message(file); !message.at_end();) {
-    const uint64_t tag = message.number();
+    const uint64_t tag = message.tag();
     if (tag == kPieces) {
       add_piece(MessageReader(message.take(message.number())), vocabulary);
     } else {

@@ -44,11 +44,13 @@ if TYPE_CHECKING:
     from piecework.pipeline.run import run
     from piecework.study.recipe import Recipe
     from piecework.study.study import Study
+    from piecework.tokenizer.any_tokenizer import AnyTokenizer
     from piecework.tokenizer.edit import Edited, edit
     from piecework.tokenizer.export import Export, export
-    from piecework.tokenizer.outside import OutsideTokenizer, load_outside
+    from piecework.tokenizer.load import load_tokenizer
     from piecework.tokenizer.pieces import Piece, VocabularyGroup
-    from piecework.tokenizer.tokenizer import Token, Tokenizer
+    from piecework.tokenizer.tokenizer import Tokenizer
+    from piecework.tokenizer.tokens import Token, Tokens
     from piecework.tokenizer.verify import Verification, verify
     from piecework.training.trainer import train
 
@@ -56,6 +58,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Names are imported when they are first used, so that a command starts quickly.
 _HOMES = {
+    "AnyTokenizer": "tokenizer.any_tokenizer",
     "Cluster": "counting.spark_cluster",
     "Comparison": "evaluation.compare",
     "Counts": "counting.store",
@@ -66,7 +69,6 @@ _HOMES = {
     "InputError": "errors",
     "Metric": "evaluation.metrics",
     "ModelError": "errors",
-    "OutsideTokenizer": "tokenizer.outside",
     "Piece": "tokenizer.pieces",
     "PieceworkError": "errors",
     "PreTokenCounts": "counting.pre_tokens",
@@ -78,8 +80,9 @@ _HOMES = {
     "StudyResults": "pipeline.results",
     "SubsetName": "common.subset_name",
     "Table": "evaluation.tables",
-    "Token": "tokenizer.tokenizer",
+    "Token": "tokenizer.tokens",
     "Tokenizer": "tokenizer.tokenizer",
+    "Tokens": "tokenizer.tokens",
     "Verification": "tokenizer.verify",
     "VocabularyGroup": "tokenizer.pieces",
     "VocabularyTooLargeError": "errors",
@@ -96,7 +99,7 @@ _HOMES = {
     "evaluate_parallel": "evaluation.parallel",
     "examples": "evaluation.examples",
     "export": "tokenizer.export",
-    "load_outside": "tokenizer.outside",
+    "load_tokenizer": "tokenizer.load",
     "metric": "evaluation.metrics",
     "run": "pipeline.run",
     "train": "training.trainer",
@@ -106,6 +109,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AnyTokenizer",
     "Cluster",
     "Comparison",
     "Counts",
@@ -116,7 +120,6 @@ __all__ = [
     "InputError",
     "Metric",
     "ModelError",
-    "OutsideTokenizer",
     "Piece",
     "PieceworkError",
     "PreTokenCounts",
@@ -130,6 +133,7 @@ __all__ = [
     "Table",
     "Token",
     "Tokenizer",
+    "Tokens",
     "Verification",
     "VocabularyGroup",
     "VocabularyTooLargeError",
@@ -146,7 +150,7 @@ __all__ = [
     "evaluate_parallel",
     "examples",
     "export",
-    "load_outside",
+    "load_tokenizer",
     "metric",
     "run",
     "train",

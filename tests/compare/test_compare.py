@@ -12,24 +12,25 @@ import pytest
 import piecework as pw
 from cli.command import Run
 from piecework.evaluation.compare import LENGTH, METRICS, Comparison, compare, compare_on_counts
-from piecework.tokenizer.outside import OutsideTokenizer, load_outside
+from piecework.tokenizer.any_tokenizer import AnyTokenizer
+from piecework.tokenizer.load import load_tokenizer
 
 
 @pytest.fixture(scope="module")
-def loaded(outside: dict[str, Path]) -> dict[str, OutsideTokenizer]:
-    return {name: load_outside(path) for name, path in outside.items()}
+def loaded(outside: dict[str, Path]) -> dict[str, AnyTokenizer]:
+    return {name: load_tokenizer(path) for name, path in outside.items()}
 
 
 @pytest.fixture(scope="module")
-def comparison(loaded: dict[str, OutsideTokenizer], documents: dict[str, list[str]]) -> Comparison:
+def comparison(loaded: dict[str, AnyTokenizer], documents: dict[str, list[str]]) -> Comparison:
     return compare(loaded, documents)
 
 
-def count_directly(tokenizer: OutsideTokenizer, texts: list[str]) -> Counter[str]:
+def count_directly(tokenizer: AnyTokenizer, texts: list[str]) -> Counter[str]:
     """The definition, word by word and token by token."""
     totals: Counter[str] = Counter()
     for text in texts:
-        (encoded,) = tokenizer.encode_batch([text])
+        (encoded,) = tokenizer.tokens_batch([text])
         totals["tokens"] += len(encoded.ids)
         totals["unknown"] += sum(number in tokenizer.unknown_ids for number in encoded.ids)
         totals["characters"] += len(text)
@@ -52,7 +53,7 @@ RATIOS = {
 
 
 def test_the_definition(
-    comparison: Comparison, loaded: dict[str, OutsideTokenizer], documents: dict[str, list[str]]
+    comparison: Comparison, loaded: dict[str, AnyTokenizer], documents: dict[str, list[str]]
 ) -> None:
     everything = {**documents, "overall": [text for texts in documents.values() for text in texts]}
     first = {language: count_directly(loaded["ours"], texts)["tokens"] for language, texts in everything.items()}
@@ -85,9 +86,7 @@ def test_figures_are_those_of_evaluate(
                 assert one[column] == other[column], (language, metric, column)
 
 
-def test_on_counts(
-    comparison: Comparison, loaded: dict[str, OutsideTokenizer], documents: dict[str, list[str]]
-) -> None:
+def test_on_counts(comparison: Comparison, loaded: dict[str, AnyTokenizer], documents: dict[str, list[str]]) -> None:
     """Word by word instead of on documents: the same for ours, and within 2 % for the others."""
     on_counts = compare_on_counts(loaded, pw.count_units(documents))
     for name in loaded:
@@ -102,7 +101,7 @@ def test_on_counts(
     assert on_counts.words.rows() == comparison.words.rows()
 
 
-def test_overlap(comparison: Comparison, loaded: dict[str, OutsideTokenizer]) -> None:
+def test_overlap(comparison: Comparison, loaded: dict[str, AnyTokenizer]) -> None:
     rows = {(row["first"], row["second"]): row for row in comparison.overlap.rows()}
     assert len(rows) == len(loaded) * (len(loaded) - 1)
     assert rows["byte-level", "tiktoken"]["jaccard"] == 1
@@ -128,7 +127,7 @@ def test_words_that_are_cut_differently(comparison: Comparison, documents: dict[
     assert all(len(cuts) > 1 for cuts in by_word.values())
 
 
-def test_mistakes(loaded: dict[str, OutsideTokenizer]) -> None:
+def test_mistakes(loaded: dict[str, AnyTokenizer]) -> None:
     with pytest.raises(pw.InputError, match="no text to compare on"):
         compare(loaded, {"sv": []})
     with pytest.raises(pw.InputError, match="no tokenizer to compare"):
@@ -152,7 +151,7 @@ def test_command(run: Run, outside: dict[str, Path], files: list[Path]) -> None:
     assert done.returncode == 0, done.stderr
     for expected in ("ours", "uni", "bpe", "gpt", "own", "SentencePiece unigram", "overall", "Vocabulary overlap"):
         assert expected in done.stdout
-    assert "own: the file does not say how words are split" in done.stderr
+    assert "own: the file has no pattern to split text" in done.stderr
     assert "next: piecework compare" in done.stderr
 
 
@@ -162,7 +161,9 @@ def test_command_formats(
     data = [argument for path in files for argument in ("--data", path)]
     sources = [outside["ours"], f"<uni>={outside['unigram']}"]
     as_json = json.loads(run("compare", *sources, *data, "--json").stdout)
-    expected = compare({"ours": load_outside(outside["ours"]), "<uni>": load_outside(outside["unigram"])}, documents)
+    expected = compare(
+        {"ours": load_tokenizer(outside["ours"]), "<uni>": load_tokenizer(outside["unigram"])}, documents
+    )
     assert as_json["metrics"] == expected.metrics.rows()
     assert as_json["tokenizers"]["<uni>"]["kind"] == "SentencePiece unigram"
     rows = list(csv.DictReader(io.StringIO(run("compare", *sources, *data, "--csv").stdout)))

@@ -13,7 +13,7 @@ import tokenizers
 import piecework as pw
 from compare.conftest import _byte_level, _wordpiece
 from export.test_verify import without_extras
-from piecework.tokenizer.outside import load_outside
+from piecework.tokenizer.load import load_tokenizer
 
 KINDS = {
     "ours": "SentencePiece BPE",
@@ -27,10 +27,10 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds(kind: str, outside: dict[str, Path], documents: dict[str, list[str]]) -> None:
-    tokenizer = load_outside(outside[kind])
+    tokenizer = load_tokenizer(outside[kind])
     assert tokenizer.kind == KINDS[kind]
     texts = [*documents["sv"], "", " ", "e\u0301 😀", "<|endoftext|> <s>"]
-    for text, encoded in zip(texts, tokenizer.encode_batch(texts), strict=True):
+    for text, encoded in zip(texts, tokenizer.tokens_batch(texts), strict=True):
         assert len(encoded.ids) == len(encoded.starts) == len(encoded.ends)
         assert all(0 <= start <= end <= len(text) for start, end in zip(encoded.starts, encoded.ends, strict=True))
         covered = {
@@ -46,34 +46,34 @@ def test_ids_are_those_of_the_library(outside: dict[str, Path], documents: dict[
     texts = documents["da"]
     for kind in ("ours", "bpe", "unigram"):
         processor = sentencepiece.SentencePieceProcessor(model_file=str(outside[kind]))
-        assert [list(each.ids) for each in load_outside(outside[kind]).encode_batch(texts)] == processor.encode(texts)
+        assert [list(each.ids) for each in load_tokenizer(outside[kind]).tokens_batch(texts)] == processor.encode(texts)
     for kind in ("byte-level", "wordpiece"):
         rust = tokenizers.Tokenizer.from_file(str(outside[kind]))
         expected = [each.ids for each in rust.encode_batch(texts, add_special_tokens=False)]
-        assert [list(each.ids) for each in load_outside(outside[kind]).encode_batch(texts)] == expected
+        assert [list(each.ids) for each in load_tokenizer(outside[kind]).tokens_batch(texts)] == expected
 
 
 def test_tiktoken_agrees_with_byte_level(outside: dict[str, Path]) -> None:
     """The same merges; words without digits and odd spaces are split alike by both patterns."""
-    byte_level, tiktoken = (load_outside(outside[kind]) for kind in ("byte-level", "tiktoken"))
+    byte_level, tiktoken = (load_tokenizer(outside[kind]) for kind in ("byte-level", "tiktoken"))
     for text in ("förska landing", "ske og på", "verland", "ð sælø 😀"):
-        (one,), (other,) = byte_level.encode_batch([text]), tiktoken.encode_batch([text])
+        (one,), (other,) = byte_level.tokens_batch([text]), tiktoken.tokens_batch([text])
         assert (list(one.starts), list(one.ends)) == (list(other.starts), list(other.ends))
-    assert tiktoken.learnt() == byte_level.learnt()
+    assert tiktoken.learned_texts == byte_level.learned_texts
     assert "pattern of cl100k_base" in tiktoken.note
 
 
 def test_places_by_hand(outside: dict[str, Path]) -> None:
     """Of a character in several tokens, each has the whole of it as its place."""
     for kind in ("ours", "byte-level", "tiktoken"):
-        (encoded,) = load_outside(outside[kind]).encode_batch(["鬱"])
+        (encoded,) = load_tokenizer(outside[kind]).tokens_batch(["鬱"])
         places = [(s, e) for s, e in zip(encoded.starts, encoded.ends, strict=True) if e > s]
         assert places == [(0, 1)] * 3, kind
 
 
 def test_learnt_tokens_are_text(outside: dict[str, Path]) -> None:
     for kind in KINDS:
-        learnt = load_outside(outside[kind]).learnt()
+        learnt = load_tokenizer(outside[kind]).learned_texts
         assert b" og" in learnt or b" og " in learnt, kind
         assert not {b"<s>", b"<|endoftext|>", b"[UNK]", b"<0x41>", b"<unk>"} & learnt, kind
 
@@ -87,20 +87,20 @@ def test_unknown(outside: dict[str, Path]) -> None:
         ("byte-level", 0),
         ("tiktoken", 0),
     ):
-        tokenizer = load_outside(outside[kind])
-        (encoded,) = tokenizer.encode_batch(["鬱"])
+        tokenizer = load_tokenizer(outside[kind])
+        (encoded,) = tokenizer.tokens_batch(["鬱"])
         assert sum(number in tokenizer.unknown_ids for number in encoded.ids) == expected, kind
 
 
 def test_folders(outside: dict[str, Path], tmp_path: Path) -> None:
-    assert load_outside(outside["ours"].parent).kind == "SentencePiece BPE"
-    assert load_outside(outside["byte-level"].parent).kind == "Hugging Face byte-level BPE"
+    assert load_tokenizer(outside["ours"].parent).kind == "SentencePiece BPE"
+    assert load_tokenizer(outside["byte-level"].parent).kind == "Hugging Face byte-level BPE"
     # Some models come with a tiktoken file that is called tokenizer.model.
     (tmp_path / "tokenizer.model").write_bytes(outside["tiktoken"].read_bytes())
-    assert load_outside(tmp_path).kind == "tiktoken byte-level BPE"
+    assert load_tokenizer(tmp_path).kind == "tiktoken byte-level BPE"
     (tmp_path / "empty").mkdir()
     with pytest.raises(pw.InputError, match=r"no tokenizer in this folder; looked for tokenizer\.model"):
-        load_outside(tmp_path / "empty")
+        load_tokenizer(tmp_path / "empty")
 
 
 def test_folders_of_older_files(outside: dict[str, Path], training: list[str], tmp_path: Path) -> None:
@@ -113,14 +113,14 @@ def test_folders_of_older_files(outside: dict[str, Path], training: list[str], t
         folder.mkdir()
         make(training).model.save(str(folder))
         (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name}))
-        loaded, expected = load_outside(folder), load_outside(outside[kind])
+        loaded, expected = load_tokenizer(folder), load_tokenizer(outside[kind])
         text = "förska landing og på"
-        assert [list(each.ids) for each in loaded.encode_batch([text])] == [
-            list(each.ids) for each in expected.encode_batch([text])
+        assert [list(each.ids) for each in loaded.tokens_batch([text])] == [
+            list(each.ids) for each in expected.tokens_batch([text])
         ]
     (tmp_path / "byte-level" / "vocab.json").write_text("[")
-    with pytest.raises(pw.InputError, match="transformers cannot make a tokenizer of these files"):
-        load_outside(tmp_path / "byte-level")
+    with pytest.raises(pw.InputError, match="transformers cannot load a tokenizer from these files"):
+        load_tokenizer(tmp_path / "byte-level")
 
 
 def test_encodings_at_hand(outside: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,18 +142,18 @@ def test_encodings_at_hand(outside: dict[str, Path], tmp_path: Path, monkeypatch
     tiktoken.registry._available_plugin_modules.cache_clear()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
     with pytest.raises(pw.InputError, match="o200k_base is not on this machine, and nothing is downloaded"):
-        load_outside("tiktoken:o200k_base")
+        load_tokenizer("tiktoken:o200k_base")
     with pytest.raises(pw.InputError, match="tiktoken has no encoding 'o300k'; it has "):
-        load_outside("tiktoken:o300k")
+        load_tokenizer("tiktoken:o300k")
     with pytest.raises(pw.InputError, match="own is not on this machine"):
-        load_outside("tiktoken:own")  # its file counts as one to be fetched until it is in the cache
+        load_tokenizer("tiktoken:own")  # its file counts as one to be fetched until it is in the cache
     cache = tmp_path / "cache"
     cache.mkdir()
     import hashlib
 
     name = hashlib.sha1(str(outside["tiktoken"]).encode()).hexdigest()
     (cache / name).write_bytes(outside["tiktoken"].read_bytes())
-    assert load_outside("tiktoken:own").kind == "tiktoken byte-level BPE"
+    assert load_tokenizer("tiktoken:own").kind == "tiktoken byte-level BPE"
     tiktoken.registry._available_plugin_modules.cache_clear()
     sys.modules.pop("tiktoken_ext.piecework_test", None)
 
@@ -203,14 +203,14 @@ def test_broken_files(case: str, outside: dict[str, Path], tmp_path: Path) -> No
     name, data, message = broken(outside)[case]
     (tmp_path / name).write_bytes(data)
     with pytest.raises(pw.PieceworkError) as error:
-        load_outside(tmp_path / name)
+        load_tokenizer(tmp_path / name)
     assert message in str(error.value)
     assert name in str(error.value)
 
 
 def test_no_such_file() -> None:
-    with pytest.raises(pw.InputError, match="no such file or folder; an encoding of tiktoken is written tiktoken:"):
-        load_outside("missing/tokenizer.json")
+    with pytest.raises(pw.InputError, match="no such file or folder; a tiktoken encoding is written tiktoken:"):
+        load_tokenizer("missing/tokenizer.json")
 
 
 @pytest.mark.parametrize(

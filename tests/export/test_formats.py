@@ -14,8 +14,8 @@ from export.conftest import Exported
 from piecework._core import Encoder, Vocabulary
 from piecework.tokenizer.export import export, export_hf
 from piecework.tokenizer.merge_list import merge_list, tied_pieces
-from piecework.tokenizer.schema import TYPE_NUMBERS, parse_model
-from sentencepiece_oracle import PLAIN, sp_train_with
+from piecework.tokenizer.schema import TYPE_NUMBERS
+from sentencepiece_oracle import PLAIN, parse, sp_train_with
 
 HF_FILES = {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "tokenizer.model", "spiece.model"}
 
@@ -128,11 +128,11 @@ def test_merges_and_ties_of_random_vocabularies() -> None:
 def test_ties_are_told(small: pw.Tokenizer) -> None:
     from piecework.tokenizer.tokenizer_json import caveats
 
-    model = parse_model(small.model_bytes, source="small")
+    model = parse(small.model_bytes)
     for piece in model.pieces:
         if piece.piece in ("en", "ro"):
             piece.score = -1.0
-    tied = pw.Tokenizer(model)
+    tied = pw.Tokenizer.from_bytes(model.SerializeToString())
     assert any("share their score" in caveat for caveat in caveats(tied)) == (
         len([piece for piece in tied.pieces if piece.text in ("en", "ro")]) == 2
     )

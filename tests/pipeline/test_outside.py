@@ -9,7 +9,7 @@ import sentencepiece
 import piecework as pw
 from compare.conftest import _byte_level
 from piecework.evaluation.compare import compare_on_counts
-from piecework.tokenizer.outside import load_outside
+from piecework.tokenizer.load import load_tokenizer
 from pipeline.studies import STUDY, run_study, small_corpus, write_study
 
 OUTSIDE = STUDY + '\n[analysis.tokenizers]\nunigram = "outside/unigram.model"\n"byte level" = "outside/gpt"\n'
@@ -49,8 +49,8 @@ def test_tables_and_report(folder: Path) -> None:
     expected = compare_on_counts(
         {
             "multilingual": results.tokenizer(),
-            "unigram": load_outside(folder / "outside" / "unigram.model"),
-            "byte level": load_outside(folder / "outside" / "gpt"),
+            "unigram": load_tokenizer(folder / "outside" / "unigram.model"),
+            "byte level": load_tokenizer(folder / "outside" / "gpt"),
         },
         results.counts,
     )

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 import piecework as pw
 from piecework.playground.cuts import NEVER, SizedTokenizer
 from piecework.playground.lanes import Utf16Offsets, cut_columns, lane
-from piecework.tokenizer.columns import token_columns
 from playground.examples import LINES, RECIPES, texts, tokenizer
 from properties import texts as drawn
 
@@ -15,7 +14,7 @@ from properties import texts as drawn
 def assert_equals_resized(sized: SizedTokenizer, smaller: dict[int, pw.Tokenizer], text: str) -> None:
     cuts = sized.cuts(text)
     for size, resized in smaller.items():
-        tokens = token_columns(resized, text)
+        tokens = resized.token_columns(text)
         assert cuts.token_count(size) == len(tokens) == len(resized.encode(text)), (size, text)
         # Bytes of one character but the last have no width; nor has the prefix, which ends before the first one.
         is_byte = np.array([resized.pieces[i].type == "byte" for i in tokens.ids], bool)

@@ -33,11 +33,7 @@ PACKAGES = (
 CORE_FOLDERS = ("text", "system", "pretokenize", "count", "train", "model", "encode", "evaluate", "bindings")
 
 # Cycles that are being removed. Nothing is added here.
-KNOWN_IMPORTS = {
-    ("piecework.tokenizer.outside_huggingface", "piecework.tokenizer.outside"),
-    ("piecework.tokenizer.outside_sentencepiece", "piecework.tokenizer.outside"),
-    ("piecework.tokenizer.outside_tiktoken", "piecework.tokenizer.outside"),
-}
+KNOWN_IMPORTS = {}
 KNOWN_INCLUDES = {("core/model/vocabulary.hpp", "encode/encoder.hpp")}
 
 

@@ -55,11 +55,11 @@ def command(
     from piecework.cli.progress import show_progress
     from piecework.cli.tokenizer_names import named_sources
     from piecework.evaluation.compare import compare, compare_on_counts
-    from piecework.tokenizer.outside import load_outside
+    from piecework.tokenizer.load import load_tokenizer
 
     if (counts is None) == (not data):
         raise click.UsageError("give the text to compare on: either --data FILE or --counts DIR")
-    loaded = {name: load_outside(source) for name, source in named_sources(tokenizers).items()}
+    loaded = {name: load_tokenizer(source) for name, source in named_sources(tokenizers).items()}
     for name, tokenizer in loaded.items():
         terminal.detail(f"{name}: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
         if tokenizer.note:

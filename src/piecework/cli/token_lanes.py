@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from piecework.common.percent import format_percent
+from piecework.tokenizer.tokens import Token
 
 if TYPE_CHECKING:
     from piecework.playground.catalogue import LaneTokenizer
@@ -30,33 +31,29 @@ class TokenLane:
 
     name: str
     text: str
-    ids: tuple[int, ...]
-    pieces: tuple[str, ...]
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
+    tokens: tuple[Token, ...]
     vocab_size: int
 
     @classmethod
     def from_text(cls, name: str, tokenizer: LaneTokenizer, text: str) -> TokenLane:
         """Encode the text."""
-        found = tokenizer.encode(text)
-        ids = tuple(found.ids.tolist())
-        pieces = tuple(tokenizer.pieces[i] for i in ids)
-        return cls(
-            name, text, ids, pieces, tuple(found.starts.tolist()), tuple(found.ends.tolist()), tokenizer.vocab_size
-        )
+        found = tokenizer.tokens(text)
+        columns = zip(found.ids.tolist(), found.starts.tolist(), found.ends.tolist(), strict=True)
+        tokens = tuple(Token(number, tokenizer.pieces[number], start, end) for number, start, end in columns)
+        return cls(name, text, tokens, tokenizer.vocab_size)
 
     @cached_property
     def drawn_parts(self) -> list[tuple[int, int, int]]:
         """Start, end and number of tokens of each part that is drawn as one: a token, or the bytes of a character."""
         found: list[tuple[int, int, int]] = []
         is_open = False
-        for start, end, piece in zip(self.starts, self.ends, self.pieces, strict=True):
+        for token in self.tokens:
+            start, end = token.start, token.end
             if found and (is_open or (start < end and start < found[-1][1])):
                 found[-1] = (found[-1][0], max(end, found[-1][1]), found[-1][2] + 1)
             else:
                 found.append((start, end, 1))
-            is_open = start == end and piece.startswith("<0x")
+            is_open = start == end and token.piece.startswith("<0x")
         return found
 
     @cached_property
@@ -79,7 +76,7 @@ class TokenLane:
 
     def summary(self, first: TokenLane) -> str:
         """Tokens, tokens per word and so on, and the difference from the first lane."""
-        tokens, words = len(self.ids), len(self.words)
+        tokens, words = len(self.tokens), len(self.words)
         parts = [f"{tokens:,} token{'' if tokens == 1 else 's'}"]
         if words:
             continued = sum(count > 1 for _, _, count in self.words)
@@ -89,8 +86,8 @@ class TokenLane:
             ]
         if tokens:
             parts.append(f"{len(self.text.encode('utf-8', 'replace')) / tokens:.2f} bytes per token")
-        if first is not self and first.ids:
-            parts.append(f"{format_percent(tokens / len(first.ids) - 1, decimals=1, sign='+')} against the first")
+        if first is not self and first.tokens:
+            parts.append(f"{format_percent(tokens / len(first.tokens) - 1, decimals=1, sign='+')} against the first")
         return ", ".join(parts)
 
 
@@ -140,9 +137,9 @@ def json_lanes(lanes: list[TokenLane]) -> list[Mapping[str, Any]]:
         {
             "tokenizer": lane.name,
             "vocab_size": lane.vocab_size,
-            "ids": lane.ids,
-            "pieces": lane.pieces,
-            "offsets": list(zip(lane.starts, lane.ends, strict=True)),
+            "ids": [token.id for token in lane.tokens],
+            "pieces": [token.piece for token in lane.tokens],
+            "offsets": [(token.start, token.end) for token in lane.tokens],
         }
         for lane in lanes
     ]
@@ -150,9 +147,9 @@ def json_lanes(lanes: list[TokenLane]) -> list[Mapping[str, Any]]:
 
 def _items(lane: TokenLane, view: str) -> Iterator[str]:
     if view == "ids":
-        yield from map(str, lane.ids)
+        yield from (str(token.id) for token in lane.tokens)
     elif view == "pieces":
-        yield from map(_visible, lane.pieces)
+        yield from (_visible(token.piece) for token in lane.tokens)
     else:
         for start, end, _ in lane.drawn_parts:
             yield _visible(lane.text[start:end]) if end > start else "▁"

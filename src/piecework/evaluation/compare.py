@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, permutations
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,7 @@ from piecework.evaluation.cut_words import cut_words
 from piecework.evaluation.estimates import estimates_from_sums
 from piecework.evaluation.metrics import Array, Metric, divide, find_metrics
 from piecework.evaluation.tables import Table
-from piecework.tokenizer.outside import OutsideTokenizer
-from piecework.tokenizer.outside_sentencepiece import SentencePieceBpe
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.any_tokenizer import AnyTokenizer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,14 +39,13 @@ TOTALS = ("tokens", "split_words", "unknown", "words", "characters", "bytes")
 _BATCH_CHARACTERS = 1 << 18
 
 Progress = Callable[[int, int], None]
-Outside = OutsideTokenizer | Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The tables of a comparison; docs/compare.md lists their columns."""
 
-    tokenizers: Mapping[str, OutsideTokenizer]
+    tokenizers: Mapping[str, AnyTokenizer]
     languages: list[str]
     """The languages, then `overall` if there are several."""
     metrics: Table
@@ -63,7 +60,7 @@ class Comparison:
 
 
 def compare(
-    tokenizers: Mapping[str, Outside], documents: Mapping[str, Sequence[str]], *, progress: Progress | None = None
+    tokenizers: Mapping[str, AnyTokenizer], documents: Mapping[str, Sequence[str]], *, progress: Progress | None = None
 ) -> Comparison:
     """Compares tokenizers on the documents of each language.
 
@@ -82,7 +79,7 @@ def compare(
 
 
 def compare_on_counts(
-    tokenizers: Mapping[str, Outside], counts: UnitSource, *, progress: Progress | None = None
+    tokenizers: Mapping[str, AnyTokenizer], counts: UnitSource, *, progress: Progress | None = None
 ) -> Comparison:
     """Compares tokenizers on the evaluation counts of a study: each word is encoded with the spaces before it.
 
@@ -130,14 +127,13 @@ def _unit_sample(table: pa.Table) -> _Sample:
 
 
 def _compare(
-    tokenizers: Mapping[str, Outside], samples: Mapping[str, _Sample], *, progress: Progress | None
+    tokenizers: Mapping[str, AnyTokenizer], samples: Mapping[str, _Sample], *, progress: Progress | None
 ) -> Comparison:
     if not tokenizers:
         raise InputError("no tokenizer to compare")
     if not samples:
         raise InputError("no text to compare on")
-    named = {name: SentencePieceBpe(each) if isinstance(each, Tokenizer) else each for name, each in tokenizers.items()}
-    steps = len(named) * sum(len(sample.texts) for sample in samples.values())
+    steps = len(tokenizers) * sum(len(sample.texts) for sample in samples.values())
     done = 0
 
     def step(texts: int) -> None:
@@ -147,14 +143,16 @@ def _compare(
             progress(done, steps)
 
     sums: dict[tuple[str, str], Array] = {}
-    for name, tokenizer in named.items():
+    for name, tokenizer in tokenizers.items():
         for language, sample in samples.items():
             sums[name, language] = _bucket_sums(tokenizer, sample, step)
         if len(samples) > 1:
             sums[name, OVERALL] = sum((sums[name, language] for language in samples), np.zeros((BUCKETS, len(TOTALS))))
     languages = [*samples, *([OVERALL] if len(samples) > 1 else [])]
     words = {language: _words(sample) for language, sample in samples.items()}
-    return Comparison(named, languages, _metrics(named, languages, sums), _overlap(named), cut_words(named, words))
+    return Comparison(
+        tokenizers, languages, _metrics(tokenizers, languages, sums), _overlap(tokenizers), cut_words(tokenizers, words)
+    )
 
 
 def _words(sample: _Sample) -> Counter[str]:
@@ -167,7 +165,7 @@ def _words(sample: _Sample) -> Counter[str]:
     return words
 
 
-def _bucket_sums(tokenizer: OutsideTokenizer, sample: _Sample, step: Callable[[int], None]) -> Array:
+def _bucket_sums(tokenizer: AnyTokenizer, sample: _Sample, step: Callable[[int], None]) -> Array:
     """`TOTALS` of each bucket."""
     totals = np.zeros((len(sample.texts), len(TOTALS)))
     for start, batch in _batches(sample.texts):
@@ -191,18 +189,17 @@ def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
         yield start, texts[start:]
 
 
-def _totals(tokenizer: OutsideTokenizer, texts: Sequence[str], skip: Array) -> Array:
+def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], skip: Array) -> Array:
     """`TOTALS` of each text, counted from character `skip` on. Where `skip` is not 0, that character is a space.
 
     All texts are joined with a line break between them, so that one search finds the tokens of every word.
     """
-    encoded = tokenizer.encode_batch(texts)
+    encoded = tokenizer.tokens_batch(texts)
     lengths = np.array([len(text) for text in texts])
     offsets = np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))
     token_text = np.repeat(np.arange(len(texts)), [len(each.ids) for each in encoded])
     ids, starts, ends = (
-        np.fromiter(chain.from_iterable(getattr(each, name) for each in encoded), np.int64, len(token_text))
-        for name in ("ids", "starts", "ends")
+        np.concatenate([getattr(each, name).astype(np.int64) for each in encoded]) for name in ("ids", "starts", "ends")
     )
     counts = (skip[token_text] == 0) | (ends > skip[token_text])
     starts, ends = starts + offsets[token_text], ends + offsets[token_text]
@@ -231,7 +228,7 @@ def _totals(tokenizer: OutsideTokenizer, texts: Sequence[str], skip: Array) -> A
 
 
 def _metrics(
-    tokenizers: Mapping[str, OutsideTokenizer], languages: Sequence[str], sums: Mapping[tuple[str, str], Array]
+    tokenizers: Mapping[str, AnyTokenizer], languages: Sequence[str], sums: Mapping[tuple[str, str], Array]
 ) -> Table:
     import pyarrow as pa
 
@@ -279,15 +276,15 @@ def _length(found: Array, first: Array) -> tuple[float | None, ...]:
     return numerator / denominator, *(interval or (None, None)), numerator, denominator
 
 
-def _overlap(tokenizers: Mapping[str, OutsideTokenizer]) -> Table:
+def _overlap(tokenizers: Mapping[str, AnyTokenizer]) -> Table:
     """For every two tokenizers, how many learned tokens they share, compared as text."""
     import pyarrow as pa
 
-    learnt = {name: tokenizer.learnt() for name, tokenizer in tokenizers.items()}
+    learned = {name: tokenizer.learned_texts for name, tokenizer in tokenizers.items()}
     rows: list[tuple[Any, ...]] = []
     for first, second in permutations(tokenizers, 2):
-        shared = len(learnt[first] & learnt[second])
-        sizes = len(learnt[first]), len(learnt[second])
+        shared = len(learned[first] & learned[second])
+        sizes = len(learned[first]), len(learned[second])
         either = sum(sizes) - shared
         relative = shared / sizes[0] if sizes[0] else None
         rows.append((first, second, *sizes, shared, relative, shared / either if either else None))

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from piecework.common.terms import CUT
 from piecework.evaluation.tables import Table
-from piecework.tokenizer.outside import OutsideTokenizer
+from piecework.tokenizer.any_tokenizer import AnyTokenizer
 
 __all__ = ["cut_words"]
 
@@ -19,7 +19,7 @@ _BEFORE = "a "
 
 
 def cut_words(
-    tokenizers: Mapping[str, OutsideTokenizer],
+    tokenizers: Mapping[str, AnyTokenizer],
     words: Mapping[str, Counter[str]],
     *,
     limit: int = LISTED_WORDS,
@@ -30,9 +30,8 @@ def cut_words(
     each language are listed.
 
     >>> import piecework as pw
-    >>> from piecework.tokenizer.outside_sentencepiece import SentencePieceBpe
     >>> large = pw.train(pw.count_words(["en ros är en ros"]), pw.Recipe(vocab_size=16))
-    >>> both = {"small": SentencePieceBpe(large.resize(12)), "large": SentencePieceBpe(large)}
+    >>> both = {"small": large.resize(12), "large": large}
     >>> table = cut_words(both, {"sv": Counter({"ros": 2, "är": 1})})
     >>> [(row["word"], row["tokenizer"], row["cut"]) for row in table.rows()][:2]
     [('ros', 'small', 'r·os'), ('ros', 'large', 'ros')]
@@ -55,12 +54,12 @@ def cut_words(
     return Table.of(names, rows, title="Words that are split differently")
 
 
-def _cuts(tokenizer: OutsideTokenizer, words: Sequence[str]) -> list[tuple[str, ...]]:
+def _cuts(tokenizer: AnyTokenizer, words: Sequence[str]) -> list[tuple[str, ...]]:
     """The parts of each word."""
     found = []
-    for word, encoded in zip(words, tokenizer.encode_batch([_BEFORE + word for word in words]), strict=True):
+    for word, encoded in zip(words, tokenizer.tokens_batch([_BEFORE + word for word in words]), strict=True):
         start = len(_BEFORE)
-        inside = {end - start for end in encoded.ends if start < end < start + len(word)}
+        inside = {end - start for end in encoded.ends.tolist() if start < end < start + len(word)}
         cuts = [0, *sorted(inside), len(word)]
         found.append(tuple(word[left:right] for left, right in pairwise(cuts)))
     return found

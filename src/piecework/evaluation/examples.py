@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from piecework.evaluation.evaluate import Tokenizers, named_tokenizers
-from piecework.tokenizer.tokenizer import Token
+from piecework.tokenizer.tokens import Token
 
 __all__ = ["Example", "Segment", "examples"]
 

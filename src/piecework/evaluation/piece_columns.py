@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from piecework.evaluation.metrics import Array
-from piecework.tokenizer.pieces import GROUP_ORDER, SPACE, Group, group_of
+from piecework.tokenizer.pieces import GROUP_ORDER, SPACE, Group, piece_group
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -73,5 +73,5 @@ def _columns(tokenizer: Tokenizer) -> PieceColumns:
 
 # By type number, which starts at 1. A normal piece is "regular" here: its text decides later.
 _GROUP_OF_TYPE = np.array(
-    [0, *(GROUP_ORDER.index(group_of("ab", TYPE_NAMES[n])) for n in sorted(TYPE_NAMES))], np.uint8
+    [0, *(GROUP_ORDER.index(piece_group("ab", TYPE_NAMES[n])) for n in sorted(TYPE_NAMES))], np.uint8
 )

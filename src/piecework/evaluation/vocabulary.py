@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import repeat
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.metrics import Array, divide
 from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table
-from piecework.tokenizer.pieces import EXAMPLES, GROUP_ORDER, Group, Piece
+from piecework.tokenizer.pieces import GROUP_ORDER, Group, Piece, vocabulary_groups
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -61,25 +61,17 @@ def analyse_vocabulary(
 
 def groups_table(tokenizer: Tokenizer) -> Table:
     """The paper's table: group, pieces, id ranges, examples."""
-    groups = piece_columns(tokenizer).groups
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    ends = np.append(starts[1:], len(groups))
-    stretches = list(zip(groups[starts].tolist(), map(range, starts.tolist(), ends.tolist()), strict=True))
-    rows = []
-    for number, group in enumerate(GROUP_ORDER):
-        ranges = [ids for group_number, ids in stretches if group_number == number]
-        if ranges:
-            count = sum(map(len, ranges))
-            rows.append(
-                (
-                    group,
-                    count,
-                    count / tokenizer.vocab_size,
-                    ", ".join(f"{ids[0]}" if len(ids) == 1 else f"{ids[0]}-{ids[-1]}" for ids in ranges),
-                    len(ranges) == 1,
-                    "  ".join(tokenizer._texts[i] for i in islice(chain.from_iterable(ranges), EXAMPLES)),
-                )
-            )
+    rows = [
+        (
+            group.name,
+            group.count,
+            group.count / tokenizer.vocab_size,
+            ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in group.ranges),
+            len(group.ranges) == 1,
+            "  ".join(group.examples),
+        )
+        for group in vocabulary_groups(tokenizer._texts, piece_columns(tokenizer).groups)
+    ]
     return Table.of(["group", "pieces", "share", "ids", "contiguous", "examples"], rows, title="Vocabulary groups")
 
 

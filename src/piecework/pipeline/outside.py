@@ -13,7 +13,8 @@ from piecework.errors import PieceworkError, StudyError
 from piecework.evaluation.compare import compare_on_counts
 from piecework.evaluation.tables import Table
 from piecework.study.study import Study
-from piecework.tokenizer.outside import OutsideTokenizer, find_files, load_outside
+from piecework.tokenizer.any_tokenizer import AnyTokenizer
+from piecework.tokenizer.load import find_files, load_tokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["compare_outside", "load_all", "stamps"]
@@ -22,12 +23,12 @@ __all__ = ["compare_outside", "load_all", "stamps"]
 FORMAT = 1
 
 
-def load_all(study: Study) -> dict[str, OutsideTokenizer]:
+def load_all(study: Study) -> dict[str, AnyTokenizer]:
     """Loads the outside tokenizers by name; a StudyError lists all that cannot be loaded."""
     loaded, mistakes = {}, []
     for name, source in _sources(study).items():
         try:
-            loaded[name] = load_outside(source)
+            loaded[name] = load_tokenizer(source)
         except MissingPackageError:
             raise
         except PieceworkError as error:
@@ -49,7 +50,7 @@ def stamps(study: Study) -> list[Any]:
 
 
 def compare_outside(
-    tokenizers: Mapping[str, OutsideTokenizer],
+    tokenizers: Mapping[str, AnyTokenizer],
     multilingual: Tokenizer,
     counts: Counts,
     *,

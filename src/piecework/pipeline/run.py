@@ -45,7 +45,7 @@ from piecework.results.state import State, key_of
 from piecework.results.study_tables import study_tables, study_units
 from piecework.study.resolved import resolved_toml
 from piecework.study.study import Study
-from piecework.tokenizer.outside import OutsideTokenizer
+from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["STAGES", "Progress", "Stage", "run"]
@@ -249,7 +249,7 @@ class _Run:
         return tables
 
     def _compare(
-        self, counted: StudyCounts, tokenizers: Mapping[str, str], outside: Mapping[str, OutsideTokenizer]
+        self, counted: StudyCounts, tokenizers: Mapping[str, str], outside: Mapping[str, AnyTokenizer]
     ) -> list[str]:
         """Compares with outside tokenizers, if the study names some. Returns the names of the stages."""
         if not outside:

@@ -9,19 +9,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from piecework.common.terms import MULTILINGUAL, TIKTOKEN
 from piecework.errors import InputError
 from piecework.playground.cuts import SizedTokenizer
 from piecework.results.folder import TOKENIZERS_FOLDER, StudyFolder
-from piecework.tokenizer.columns import TokenColumns, token_columns
-from piecework.tokenizer.outside import OutsideTokenizer, load_outside
-from piecework.tokenizer.outside_sentencepiece import SentencePieceBpe
-from piecework.tokenizer.pieces import Group, group_of
+from piecework.tokenizer.any_tokenizer import AnyTokenizer
+from piecework.tokenizer.load import load_tokenizer
+from piecework.tokenizer.pieces import Group, piece_group
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.tokens import Tokens
 from piecework.training.frequencies import read_frequencies
 
 if TYPE_CHECKING:
@@ -29,38 +27,41 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalogue", "LaneTokenizer", "NativeTokenizer"]
 
-BYTES = re.compile(r"(<0x[0-9A-F]{2}>)+")
 SPECIAL = re.compile(r"<\|.+\|>|<[a-z]+>|\[[A-Z]+\]")
 
 KEPT_SIZES = 8
 """Resized tokenizers that are kept: two for each of four lanes. At 64,000 pieces each takes some 25 MB."""
 
 
-class LaneTokenizer(Protocol):
-    """What a lane needs of a tokenizer, whoever made it."""
+class LaneTokenizer:
+    """A tokenizer as a lane shows it: its tokens are known, its merges are not."""
 
-    @property
-    def vocab_size(self) -> int:
-        """The number of pieces."""
-
-    def encode(self, text: str) -> TokenColumns:
-        """The tokens of a text with their offsets."""
+    def __init__(self, tokenizer: AnyTokenizer) -> None:
+        self._any = tokenizer
+        self.vocab_size = tokenizer.vocab_size
+        self.byte_ids = tokenizer.byte_ids
+        """The ids of byte pieces, which are drawn in a box."""
+        self.unknown_ids = tokenizer.unknown_ids
 
     @property
     def pieces(self) -> Sequence[str]:
         """The vocabulary in the order of ids."""
+        return self._any.piece_texts
 
     @property
-    def byte_ids(self) -> frozenset[int]:
-        """The ids of byte pieces, which are drawn in a box."""
-
-    @property
-    def unknown_ids(self) -> frozenset[int]:
-        """The ids of unknown pieces."""
-
-    @property
-    def rows(self) -> Sequence[tuple[str, float | None, Group]]:
+    def rows(self) -> list[tuple[str, float | None, Group]]:
         """Piece, score (or None) and group of each id, in order."""
+        return [(text, None, self._group(number)) for number, text in enumerate(self.pieces)]
+
+    def tokens(self, text: str) -> Tokens:
+        """The tokens of a text with their offsets."""
+        return self._any.tokens_batch([text])[0]
+
+    def _group(self, piece_id: int) -> Group:
+        text = self.pieces[piece_id]
+        if piece_id in self.unknown_ids or SPECIAL.fullmatch(text):
+            return "special"
+        return "byte" if piece_id in self.byte_ids else piece_group(text, "normal")
 
 
 class ResizedTokenizers:
@@ -81,10 +82,11 @@ class ResizedTokenizers:
             return self._kept[name, vocab_size]
 
 
-class NativeTokenizer:
-    """A tokenizer of ours, or any SentencePiece BPE model."""
+class NativeTokenizer(LaneTokenizer):
+    """A tokenizer of ours, or any SentencePiece BPE model: its merges and smaller sizes are known."""
 
     def __init__(self, tokenizer: Tokenizer, *, name: str) -> None:
+        super().__init__(tokenizer)
         self.tokenizer = tokenizer
         self.smaller = ResizedTokenizers()
         """Shared by all tokenizers of a catalogue, so that one limit holds for all."""
@@ -93,33 +95,13 @@ class NativeTokenizer:
         self._sized: SizedTokenizer | InputError | None = None
 
     @property
-    def vocab_size(self) -> int:
-        """The number of pieces."""
-        return self.tokenizer.vocab_size
-
-    @property
     def rows(self) -> list[tuple[str, float | None, Group]]:
         """Piece, score and group of each id, in order."""
         return [(piece.text, piece.score, piece.group) for piece in self.tokenizer.pieces]
 
-    def encode(self, text: str) -> TokenColumns:
-        """The tokens of a text with their offsets."""
-        return token_columns(self.tokenizer, text)
-
-    @cached_property
-    def pieces(self) -> list[str]:
-        """The vocabulary in the order of ids."""
-        return [piece.text for piece in self.tokenizer.pieces]
-
-    @cached_property
-    def byte_ids(self) -> frozenset[int]:
-        """The byte pieces."""
-        return frozenset(piece.id for piece in self.tokenizer.pieces if piece.type == "byte")
-
-    @cached_property
-    def unknown_ids(self) -> frozenset[int]:
-        """The unknown piece."""
-        return frozenset(piece.id for piece in self.tokenizer.pieces if piece.type == "unknown")
+    def tokens(self, text: str) -> Tokens:
+        """The tokens of a text with their offsets; only the last byte of a character covers it."""
+        return self.tokenizer.token_columns(text)
 
     def sized(self) -> SizedTokenizer:
         """The tokenizer with its smaller sizes; an InputError says why it has none."""
@@ -149,39 +131,10 @@ class NativeTokenizer:
         return self.smaller.get(self._name, self.tokenizer, vocab_size)
 
 
-class OutsideLaneTokenizer:
-    """A tokenizer of another library: its tokens are known, its merges are not."""
-
-    def __init__(self, tokenizer: OutsideTokenizer) -> None:
-        self._tokenizer = tokenizer
-        self.vocab_size = tokenizer.vocab_size
-        self.pieces = tokenizer.pieces()
-        self.unknown_ids = tokenizer.unknown_ids
-        self.byte_ids = frozenset(number for number, text in enumerate(self.pieces) if BYTES.fullmatch(text))
-
-    @property
-    def rows(self) -> list[tuple[str, float | None, Group]]:
-        """Piece, no score and group of each id, in order."""
-        return [(text, None, self._group(number)) for number, text in enumerate(self.pieces)]
-
-    def encode(self, text: str) -> TokenColumns:
-        """The tokens of a text with their offsets."""
-        found = self._tokenizer.encode_batch([text])[0]
-        return TokenColumns(*(np.array(column, np.int64) for column in (found.ids, found.starts, found.ends)))
-
-    def _group(self, piece_id: int) -> Group:
-        text = self.pieces[piece_id]
-        if piece_id in self.unknown_ids or SPECIAL.fullmatch(text):
-            return "special"
-        return "byte" if piece_id in self.byte_ids else group_of(text, "normal")
-
-
 def load_lane_tokenizer(source: str | os.PathLike[str], *, name: str) -> LaneTokenizer:
     """Loads a tokenizer from a file or folder of any supported library, or an encoding of tiktoken."""
-    found = load_outside(source)
-    if isinstance(found, SentencePieceBpe):
-        return NativeTokenizer(found.tokenizer, name=name)
-    return OutsideLaneTokenizer(found)
+    tokenizer = load_tokenizer(source)
+    return NativeTokenizer(tokenizer, name=name) if isinstance(tokenizer, Tokenizer) else LaneTokenizer(tokenizer)
 
 
 class Catalogue:

@@ -8,9 +8,10 @@ import numpy as np
 
 from piecework.errors import InputError
 from piecework.evaluation.curves import Sizes
-from piecework.tokenizer.columns import Column, MergeColumns, merge_columns, token_columns
+from piecework.tokenizer.columns import MergeColumns, merge_columns
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.tokens import Column
 
 __all__ = ["NEVER", "Cuts", "SizedTokenizer"]
 
@@ -104,7 +105,7 @@ class SizedTokenizer:
         """Joins the characters of user-defined symbols; returns which characters those are."""
         covered = np.zeros(len(text), bool)
         if self._symbols.any():
-            found = token_columns(self.tokenizer, text)
+            found = self.tokenizer.token_columns(text)
             for i in np.flatnonzero(self._symbols[found.ids]):
                 joins[found.starts[i] + 1 : found.ends[i]] = 0
                 covered[found.starts[i] : found.ends[i]] = True
@@ -151,7 +152,7 @@ class SizedTokenizer:
     def _space_run(self, count: int) -> Column:
         """For each gap inside a whitespace run of `count` ▁ on its own, whether it is joined."""
         if count not in self._space_runs:
-            found = token_columns(self.tokenizer, " " * (count - 1 if self._has_prefix else count))
+            found = self.tokenizer.token_columns(" " * (count - 1 if self._has_prefix else count))
             joined = np.ones(count - 1, bool)
             # The prefix has no width, so the first token is one ▁ longer than its offsets say.
             ends = found.ends[:-1].astype(np.int64) - (0 if self._has_prefix else 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from piecework.playground.catalogue import LaneTokenizer
 from piecework.playground.cuts import NEVER, SizedTokenizer
-from piecework.tokenizer.columns import Column
+from piecework.tokenizer.tokens import Column
 
 __all__ = ["Utf16Offsets", "cut_columns", "lane"]
 
@@ -44,7 +44,7 @@ def lane(tokenizer: LaneTokenizer, text: str, offsets: Utf16Offsets) -> dict[str
     >>> found["ids"].tolist(), found["lengths"].tolist(), found["gaps"], found["pieces"]
     ([4, 7, 6, 0], [2, 1, 1, 1], None, {0: '<unk>', 4: '▁ha', 6: 'h', 7: '▁'})
     """
-    tokens = tokenizer.encode(text)
+    tokens = tokenizer.tokens(text)
     starts, ends = offsets.convert(tokens.starts), offsets.convert(tokens.ends)
     gaps = starts - np.append(0, ends[:-1]) if len(tokens) else starts
     distinct = np.unique(tokens.ids).tolist()

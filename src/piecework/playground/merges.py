@@ -10,8 +10,9 @@ import numpy as np
 
 from piecework.errors import InputError
 from piecework.playground.catalogue import NativeTokenizer
-from piecework.tokenizer.columns import Column, MergeColumns, merge_columns
+from piecework.tokenizer.columns import MergeColumns, merge_columns
 from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.tokens import Column
 
 __all__ = ["Step", "WordMerges", "word_merges"]
 

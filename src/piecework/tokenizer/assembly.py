@@ -1,9 +1,10 @@
-"""Puts a vocabulary together: meta pieces at their ids, merges, characters, whitespace runs at the end."""
+"""Assembles a vocabulary from its parts: meta pieces at their ids, then merges, characters and whitespace runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from piecework._core import Vocabulary
 from piecework.common.terms import PieceType, RunOrder
@@ -11,7 +12,7 @@ from piecework.errors import InputError
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, TYPE_NUMBERS
 
-__all__ = ["WHITESPACE_RUNS", "assemble", "disassemble", "whitespace_runs"]
+__all__ = ["WHITESPACE_RUNS", "VocabularyParts", "assemble", "disassemble", "whitespace_runs"]
 
 _T = TypeVar("_T")
 
@@ -19,10 +20,10 @@ WHITESPACE_RUNS = tuple(SPACE * n for n in range(2, 25))
 
 
 def whitespace_runs(order: RunOrder, *, first_score: float) -> list[tuple[str, float]]:
-    """The runs of 2 to 24 ▁ with their scores, all below the pieces before them.
+    """The whitespace runs of 2 to 24 ▁ with their scores, which start at `first_score`.
 
-    `paper` lists ▁▁ first, all with one score. `portable` lists the longest first with falling scores, so that runtimes
-    which go by id instead of score agree with SentencePiece.
+    `paper` lists ▁▁ first, and all runs have one score. `portable` lists the longest first, with falling scores: then
+    runtimes that merge by id and not by score agree with SentencePiece.
 
     >>> [(len(run), score) for run, score in whitespace_runs("paper", first_score=-10.0)][:2]
     [(2, -10.0), (3, -10.0)]
@@ -34,25 +35,30 @@ def whitespace_runs(order: RunOrder, *, first_score: float) -> list[tuple[str, f
     return [(run, first_score - i) for i, run in enumerate(reversed(WHITESPACE_RUNS))]
 
 
-def assemble(
-    model: Any,
-    *,
-    meta: Mapping[int, tuple[str, PieceType]],
-    merges: Sequence[str],
-    characters: Sequence[str],
-    runs: RunOrder | None,
-) -> tuple[Vocabulary, list[str]]:
-    """Fills the pieces of `model` and sets its `vocab_size`. Meta pieces keep their ids; the rest fills the gaps.
+@dataclass(frozen=True, slots=True)
+class VocabularyParts:
+    """The parts of a vocabulary, in the order in which their pieces get free ids."""
 
-    Scores are SentencePiece's: -0.0 for the first merge, then one lower each. Gives back the pieces in columns, and
-    their texts, so that they need not be read from the model again.
+    meta: Mapping[int, tuple[str, PieceType]]
+    """Special pieces, symbols and bytes by id."""
+    merges: Sequence[str]
+    characters: Sequence[str]
+    runs: RunOrder | None
+    """The order of the whitespace runs at the end; None for a vocabulary without them."""
+
+
+def assemble(parts: VocabularyParts) -> tuple[Vocabulary, list[str]]:
+    """The vocabulary, and the texts of its pieces. Meta pieces keep their ids, the rest fills the gaps.
+
+    Scores are SentencePiece's: -0.0 for the first merge, then one lower each.
     """
-    texts = [*merges, *characters]
+    meta = parts.meta
+    texts = [*parts.merges, *parts.characters]
     scores = [-float(i) for i in range(len(texts))]
-    if runs is not None:
-        learnt = set(WHITESPACE_RUNS).intersection(texts)
-        for run, score in whitespace_runs(runs, first_score=-float(len(texts))):
-            if run not in learnt:
+    if parts.runs is not None:
+        learned = set(WHITESPACE_RUNS).intersection(texts)
+        for run, score in whitespace_runs(parts.runs, first_score=-float(len(texts))):
+            if run not in learned:
                 texts.append(run)
                 scores.append(score)
     size = len(meta) + len(texts)
@@ -64,9 +70,6 @@ def assemble(
         _with_meta(scores, dict.fromkeys(meta, 0.0)),
         _with_meta([NORMAL] * len(scores), {piece_id: TYPE_NUMBERS[kind] for piece_id, (_, kind) in meta.items()}),
     )
-    del model.pieces[:]
-    model.MergeFromString(vocabulary.to_bytes())
-    model.trainer_spec.vocab_size = size
     return vocabulary, texts
 
 
@@ -79,10 +82,8 @@ def _with_meta(rest: list[_T], meta: Mapping[int, _T]) -> list[_T]:
     return column + rest[gaps:]
 
 
-def disassemble(
-    texts: Sequence[str], types: bytes
-) -> tuple[dict[int, tuple[str, PieceType]], list[str], list[str], RunOrder | None]:
-    """The parts that `assemble` would put together to the vocabulary of these columns."""
+def disassemble(texts: Sequence[str], types: bytes) -> VocabularyParts:
+    """The parts from which `assemble` makes the vocabulary of these columns."""
     meta: dict[int, tuple[str, PieceType]] = {}
     merges: list[str] = []
     characters: list[str] = []
@@ -99,4 +100,4 @@ def disassemble(
     order: RunOrder | None = None
     if runs:
         order = "paper" if len(runs[0]) < len(runs[-1]) else "portable"
-    return meta, merges, characters, order
+    return VocabularyParts(meta, merges, characters, order)

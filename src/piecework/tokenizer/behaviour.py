@@ -1,15 +1,17 @@
-"""What runtimes are known to do otherwise than SentencePiece, as a model that predicts their ids.
+"""Known differences between runtimes and SentencePiece, as a model that predicts a runtime's ids.
 
-A difference counts as explained only if the prediction is right: knowing a cause that could apply is not enough.
+A known cause explains a difference only if it predicts the ids that the runtime gives.
 """
 
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from piecework._core import Vocabulary
 from piecework.common.terms import PieceType
 from piecework.corpus.clean_up import clean_up
 from piecework.tokenizer.pieces import SPACE
@@ -29,40 +31,40 @@ Cause = Literal[
 ]
 
 CAUSES: dict[Cause, str] = {
-    "special tokens": "the text has a special token written out; SentencePiece reads its characters, this runtime the"
-    " token, and starts anew after it",
-    "clean-up": "this runtime deletes control characters and no-break spaces, makes other spaces plain and composes"
-    " accents (NFC) before it encodes; train with the recipe's clean_up to see the same text",
+    "special tokens": "a special token is written out in the text; SentencePiece reads its characters, this runtime"
+    " reads the token and encodes the text after it as a new text",
+    "clean-up": "this runtime deletes control characters and no-break spaces, replaces other spaces by plain ones and"
+    " composes accents (NFC) before it encodes; train with the recipe's clean_up to see the same text",
     "symbols unknown": "this runtime does not know user-defined symbols; load the folder with AutoTokenizer",
-    "symbols cut out": "this runtime cuts user-defined symbols out like special tokens: no ▁ before a text that starts"
-    " with one, and another ▁ after it",
+    "symbols cut out": "this runtime treats user-defined symbols like special tokens: no ▁ before a text that starts"
+    " with one, and one more ▁ after it",
     "leading space": "this runtime puts no ▁ before a text that starts with a space; load the folder with"
     " AutoTokenizer",
-    "unknown characters": "characters that are no pieces: SentencePiece makes one <unk> of neighbours, this runtime one"
-    " of each, or none; train with byte_fallback = true",
-    "order of runs": "this runtime goes by ids and not by scores, and whitespace runs in the order of the paper share"
+    "unknown characters": "the text has characters that are no pieces: SentencePiece gives one <unk> for neighbours,"
+    " this runtime gives one for each, or none; train with byte_fallback = true",
+    "order of runs": "this runtime merges by id and not by score, and whitespace runs in the order of the paper have"
     ' one score; train with whitespace_runs = "portable"',
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How a runtime departs from SentencePiece."""
+    """How a runtime differs from SentencePiece."""
 
     special: tuple[PieceType, ...] = ()
-    """Of which types special tokens that are written out cut the text into segments, encoded one by one."""
+    """Pieces of these types, written out in a text, cut it into segments that are encoded one by one."""
     cleans_up: bool = False
     symbols: Literal["known", "text", "segments"] = "known"
-    """Whether user-defined symbols are found as in SentencePiece, are text, or cut the text into segments."""
+    """User-defined symbols are found as in SentencePiece, are plain text, or cut the text into segments."""
     keeps_leading_space: bool = False
-    """The prefix is put before the text alone, and not if the text starts with a space."""
+    """Only the start of the text gets a prefix, and not if the text starts with a space."""
     unknown: Literal["joined", "each", "dropped"] = "joined"
     by_id: bool = False
     """Merges the pair of the lowest id, not of the highest score."""
 
 
 class Prediction:
-    """The ids that a runtime of this behaviour is expected to give.
+    """Predicts the ids that a runtime with this behaviour gives.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["en ros"]), pw.Recipe(vocab_size=20, hard_vocab_limit=False))
@@ -85,7 +87,7 @@ class Prediction:
         self._ids = {piece.text: piece.id for piece in pieces}
 
     def cause(self, text: str) -> Cause | None:
-        """Why the runtime may differ on this text, if any cause is known."""
+        """The known cause for which the runtime may differ on this text, if there is one."""
         does = self._behaviour
         if any(special in text for special in self._special):
             return "special tokens"
@@ -100,7 +102,7 @@ class Prediction:
         return "order of runs" if does.by_id and self._shares_scores else None
 
     def encode(self, text: str) -> list[int]:
-        """The ids that are expected."""
+        """The predicted ids."""
         parts = self._cut.split(text) if self._cut else [text]
         ids: list[int] = []
         for number, part in enumerate(parts):
@@ -120,14 +122,14 @@ class Prediction:
                 text = "".join(character for character in text if character in self._known)
             return self._without_prefix.encode(text)
         if self._behaviour.unknown == "each" and not self._byte_fallback:
-            unknown = self._tokenizer._model.trainer_spec.unk_id
+            unknown = self._tokenizer._specs.trainer_spec.unk_id
             tokens = self._with_prefix.tokens(text)
             return [token.id for token in tokens for _ in range(token.end - token.start if token.id == unknown else 1)]
         return self._with_prefix.encode(text)
 
     @property
     def _byte_fallback(self) -> bool:
-        return bool(self._tokenizer._model.trainer_spec.byte_fallback)
+        return bool(self._tokenizer._specs.trainer_spec.byte_fallback)
 
     @cached_property
     def _known(self) -> set[str]:
@@ -148,17 +150,17 @@ class Prediction:
         return self._variant(with_prefix=False)
 
     def _variant(self, *, with_prefix: bool) -> Tokenizer:
-        """The same ids, with the scores, the symbols and the prefix that the runtime goes by."""
+        """The same ids, with the scores, symbols and prefix that the runtime uses."""
         does = self._behaviour
         if with_prefix and does.symbols != "text" and not does.by_id:
             return self._tokenizer
-        model = type(self._tokenizer._model)()
-        model.CopyFrom(self._tokenizer._model)
-        for number, piece in enumerate(model.pieces):
-            if does.symbols == "text" and piece.type == TYPE_NUMBERS["user_defined"]:
-                piece.type = TYPE_NUMBERS["control"]  # has an id, and is never found in a text
-            if does.by_id:
-                piece.score = -float(number)
+        tokenizer = self._tokenizer
+        types, scores = list(tokenizer._vocabulary.types), tokenizer._vocabulary.scores
+        if does.symbols == "text":  # a control piece has an id, and is never found in a text
+            types = [TYPE_NUMBERS["control"] if kind == TYPE_NUMBERS["user_defined"] else kind for kind in types]
+        if does.by_id:
+            scores = [-float(number) for number in range(len(scores))]
+        specs = deepcopy(tokenizer._specs)
         if not with_prefix:
-            model.normalizer_spec.add_dummy_prefix = False
-        return Tokenizer(model)
+            specs.normalizer_spec.add_dummy_prefix = False
+        return Tokenizer(Vocabulary(tokenizer._texts, scores, types), specs)

@@ -8,9 +8,11 @@ is therefore followed by a look at which pieces some text can still bring forth.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from piecework._core import Vocabulary
 from piecework.common.terms import PieceType, RunOrder
 from piecework.errors import InputError
 from piecework.tokenizer.pieces import SPACE, Piece
@@ -99,7 +101,7 @@ def edit(
         kept += _reserved(kept, reserve)
         if pad_to_multiple is not None:
             kept += _reserved(kept, -len(kept) % pad_to_multiple)
-        edited = Tokenizer(_model(tokenizer, kept))
+        edited = _make_tokenizer(tokenizer, kept)
         lost = _lost(tokenizer, edited, kept, gone)
         if not lost or unreachable == "keep":
             break
@@ -125,7 +127,7 @@ def _find(tokenizer: Tokenizer, texts: Iterable[str]) -> set[int]:
         piece = ids.get(text) or ids.get(text.replace(" ", SPACE))
         if piece is None:
             problems.append(f"no piece {text!r} in the vocabulary")
-        elif piece.type in special and piece.text not in tokenizer._model.trainer_spec.control_symbols:
+        elif piece.type in special and piece.text not in tokenizer._specs.trainer_spec.control_symbols:
             problems.append(f"{text!r} (id {piece.id}) cannot be dropped: it is {special[piece.type]}")
         else:
             found.add(piece.id)
@@ -214,30 +216,26 @@ def _free_names(entries: Sequence[_Entry]) -> Iterator[str]:
         number += 1
 
 
-def _model(tokenizer: Tokenizer, entries: Sequence[_Entry]) -> Any:
-    """The message with these pieces, and a trainer_spec that agrees with them."""
-    model = type(tokenizer._model)()
-    model.CopyFrom(tokenizer._model)
-    del model.pieces[:]
-    scores = _scores(tokenizer, entries)
-    for entry, score in zip(entries, scores, strict=True):
-        piece = model.pieces.add(piece=entry.text, score=score)
-        if entry.type != "normal":
-            piece.type = TYPE_NUMBERS[entry.type]
-    spec = model.trainer_spec
-    spec.vocab_size = len(entries)
-    ids = {entry.text: number for number, entry in enumerate(entries)}
+def _make_tokenizer(tokenizer: Tokenizer, entries: Sequence[_Entry]) -> Tokenizer:
+    """The tokenizer with these pieces, and with a trainer_spec that agrees with them."""
+    texts = [entry.text for entry in entries]
+    types = [TYPE_NUMBERS[entry.type] for entry in entries]
+    vocabulary = Vocabulary(texts, _scores(tokenizer, entries), types)
+    specs = deepcopy(tokenizer._specs)
+    trainer = specs.trainer_spec
+    trainer.vocab_size = len(entries)
+    ids = {text: number for number, text in enumerate(texts)}
     for name in ("unk", "bos", "eos", "pad"):
-        piece_text = getattr(spec, f"{name}_piece")
-        if spec.HasField(f"{name}_id") and getattr(spec, f"{name}_id") >= 0 and piece_text in ids:
-            setattr(spec, f"{name}_id", ids[piece_text])
-    for kind, listed in (("control", spec.control_symbols), ("user_defined", spec.user_defined_symbols)):
+        piece_text = getattr(trainer, f"{name}_piece")
+        if trainer.HasField(f"{name}_id") and getattr(trainer, f"{name}_id") >= 0 and piece_text in ids:
+            setattr(trainer, f"{name}_id", ids[piece_text])
+    for kind, symbols in (("control", trainer.control_symbols), ("user_defined", trainer.user_defined_symbols)):
         present = [entry.text for entry in entries if entry.type == kind]
-        kept = [text for text in listed if text in present]
+        kept = [text for text in symbols if text in present]
         new = [text for text in present if kind == "user_defined" and text not in kept]
-        del listed[:]
-        listed.extend([*kept, *new])
-    return model
+        del symbols[:]
+        symbols.extend([*kept, *new])
+    return Tokenizer(vocabulary, specs, texts=texts)
 
 
 def _scores(tokenizer: Tokenizer, entries: Sequence[_Entry]) -> list[float]:

@@ -74,7 +74,7 @@ def export_llama(tokenizer: Tokenizer, folder: str | Path, *, force: bool = Fals
     """
     symbols = {piece.text: piece.id for piece in tokenizer._meta_pieces if piece.type == "user_defined"}
     config = _config(tokenizer, "LlamaTokenizer")
-    normalizer = tokenizer._model.normalizer_spec
+    normalizer = tokenizer._specs.normalizer_spec
     contents = {
         "tokenizer.model": tokenizer.model_bytes,
         "tokenizer_config.json": _json(
@@ -98,7 +98,7 @@ def _config(tokenizer: Tokenizer, tokenizer_class: str) -> dict[str, Any]:
 
 def _special_tokens(tokenizer: Tokenizer) -> dict[str, Any]:
     """The special pieces by their roles; control symbols of the user's own have none."""
-    spec = tokenizer._model.trainer_spec
+    spec = tokenizer._specs.trainer_spec
     texts = [piece.text for piece in special_pieces(tokenizer)]
     roles = {"bos": spec.bos_piece, "eos": spec.eos_piece, "pad": spec.pad_piece}
     named = {f"{role}_token": text for role, text in roles.items() if text in texts}

@@ -1,63 +1,40 @@
-"""Models of SentencePiece: BPE by our own encoder, all other kinds by SentencePiece itself."""
+"""SentencePiece models: BPE models load as `Tokenizer`, all others run in SentencePiece itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
-from google.protobuf.message import DecodeError
+import numpy as np
 
 from piecework.common.extras import require
 from piecework.errors import ModelError
-from piecework.tokenizer.outside import Encoded, OutsideTokenizer
+from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.pieces import SPACE
-from piecework.tokenizer.schema import new_model
+from piecework.tokenizer.schema import NotAModelError, model_type, parse_specs
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.tokens import Tokens
 
-__all__ = ["SentencePieceBpe", "SentencePieceOther", "load_model"]
-
-_KINDS = {1: "unigram", 2: "BPE", 3: "word", 4: "character"}
+__all__ = ["SentencePieceOther", "load_model"]
 
 
-def load_model(data: bytes, *, source: str) -> OutsideTokenizer:
+def load_model(data: bytes, *, source: str) -> AnyTokenizer:
     """The tokenizer in the bytes of a `.model` file."""
-    message = new_model()
     try:
-        message.ParseFromString(data)
-    except DecodeError as error:
+        specs = parse_specs(data, source=source)
+    except NotAModelError as error:
         raise ModelError(f"{source}: neither a SentencePiece model, a tokenizer.json nor a .tiktoken file") from error
-    kind = _KINDS.get(message.trainer_spec.model_type, "")
-    if kind == "BPE" or not message.pieces or not message.HasField("trainer_spec"):
-        return SentencePieceBpe(Tokenizer.from_bytes(data, source=source))
-    return SentencePieceOther(data, kind=kind, source=source)
+    kind = model_type(specs)
+    if kind == "bpe" or not specs.HasField("trainer_spec"):
+        return Tokenizer._from_specs(specs, data, source=source)
+    return SentencePieceOther(data, kind="character" if kind == "char" else kind, source=source)
 
 
-class SentencePieceBpe(OutsideTokenizer):
-    """A BPE model, ours or another's."""
-
-    kind = "SentencePiece BPE"
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-        self.vocab_size = tokenizer.vocab_size
-        self.unknown_ids = frozenset(piece.id for piece in tokenizer.pieces if piece.type == "unknown")
-
-    def encode_batch(self, texts: Sequence[str]) -> list[Encoded]:
-        """The tokens of each text."""
-        encode = self.tokenizer._encoder.encode_spans
-        return [_encoded(encode(text)) for text in texts]
-
-    def pieces(self) -> list[str]:
-        """The vocabulary."""
-        return [piece.text for piece in self.tokenizer.pieces]
-
-    def learnt(self) -> frozenset[bytes]:
-        """The normal pieces."""
-        return frozenset(_plain(piece.text) for piece in self.tokenizer.pieces if piece.type == "normal")
-
-
-class SentencePieceOther(OutsideTokenizer):
+class SentencePieceOther:
     """A unigram, word or character model."""
+
+    note = ""
 
     def __init__(self, data: bytes, *, kind: str, source: str) -> None:
         sentencepiece = require("sentencepiece", extra="hf", purpose=f"{source}, a {kind} model,")
@@ -66,41 +43,35 @@ class SentencePieceOther(OutsideTokenizer):
         except RuntimeError as error:
             raise ModelError(f"{source}: SentencePiece cannot read this model: {error}") from error
         self.kind = f"SentencePiece {kind}"
-        self.vocab_size = self._processor.get_piece_size()
+        self.vocab_size: int = self._processor.get_piece_size()
         self.unknown_ids = frozenset({self._processor.unk_id()})
 
-    def encode_batch(self, texts: Sequence[str]) -> list[Encoded]:
+    @cached_property
+    def byte_ids(self) -> frozenset[int]:
+        """The byte pieces."""
+        return frozenset(filter(self._processor.is_byte, range(self.vocab_size)))
+
+    def tokens_batch(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text."""
         found = self._processor.encode(list(texts), return_type="offset_mapping") if texts else []
-        return [
-            _encoded(
-                (number, piece, start, end)
-                for number, piece, (start, end) in zip(each["ids"], each["pieces"], each["offsets"], strict=True)
-            )
-            for each in found
-        ]
+        return [_covering(each["ids"], each["pieces"], each["offsets"]) for each in found]
 
-    def pieces(self) -> list[str]:
-        """The vocabulary."""
+    @cached_property
+    def piece_texts(self) -> list[str]:
+        """The vocabulary in the order of ids."""
         return [self._processor.id_to_piece(number) for number in range(self.vocab_size)]
 
-    def learnt(self) -> frozenset[bytes]:
+    @cached_property
+    def learned_texts(self) -> frozenset[bytes]:
         """The normal pieces, and the user-defined ones, which SentencePiece does not tell apart."""
         model = self._processor
         others = (model.is_unknown, model.is_control, model.is_unused, model.is_byte)
         ids = (number for number in range(self.vocab_size) if not any(is_other(number) for is_other in others))
-        return frozenset(_plain(model.id_to_piece(number)) for number in ids)
+        return frozenset(model.id_to_piece(number).replace(SPACE, " ").encode() for number in ids)
 
 
-def _encoded(spans: Iterable[tuple[int, str, int, int]]) -> Encoded:
-    """The spans with a place for every token: of several that make up one character, all but the last have none."""
-    ids, starts, ends = [], [], []
-    for number, piece, start, end in spans:
-        ids.append(number)
-        starts.append(start)
-        ends.append(end if end > start or not piece.strip(SPACE) else start + 1)
-    return Encoded(ids, starts, ends)
-
-
-def _plain(piece: str) -> bytes:
-    return piece.replace(SPACE, " ").encode()
+def _covering(ids: list[int], pieces: list[str], offsets: list[tuple[int, int]]) -> Tokens:
+    """The tokens, where each byte of a character covers it; SentencePiece lets only the last one cover it."""
+    starts, ends = np.array(offsets, np.int64).reshape(-1, 2).T
+    is_byte = (starts == ends) & np.array([piece.strip(SPACE) != "" for piece in pieces], bool)
+    return Tokens(np.array(ids, np.int64), starts, ends + is_byte)

@@ -1,4 +1,4 @@
-"""Encodings of tiktoken that are at hand, and `.tiktoken` files. Nothing is fetched."""
+"""Encodings of tiktoken that are on this machine, and `.tiktoken` files. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 
 from piecework.common.extras import require
 from piecework.errors import InputError
-from piecework.tokenizer.outside import Encoded, OutsideTokenizer, readable
+from piecework.tokenizer.any_tokenizer import BYTE_PIECES, readable
+from piecework.tokenizer.tokens import Tokens
 
 __all__ = ["Tiktoken", "load_encoding", "load_ranks"]
 
@@ -22,16 +24,16 @@ _PATTERNS = ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
 
 
 def load_encoding(name: str) -> Tiktoken:
-    """The encoding of that name, if all of it is on this machine."""
+    """The encoding of that name, if all its files are on this machine."""
     tiktoken = require("tiktoken", extra="hf", purpose=f"the encoding {name}")
 
     def refuse(_path: str) -> bytes:
-        raise _NotAtHandError
+        raise _NotDownloadedError
 
     try:
         with _replaced(require("tiktoken.load", extra="hf", purpose=name), "read_file", refuse):
             return Tiktoken(tiktoken.get_encoding(name))
-    except _NotAtHandError as error:
+    except _NotDownloadedError as error:
         raise InputError(
             f"the encoding {name} is not on this machine, and nothing is downloaded; load it once with "
             f'tiktoken.get_encoding("{name}"), or give the path of its .tiktoken file'
@@ -44,8 +46,8 @@ def load_encoding(name: str) -> Tiktoken:
 def load_ranks(data: bytes, *, source: str) -> Tiktoken:
     """The tokenizer in the bytes of a `.tiktoken` file: tokens in base64 with their ranks.
 
-    The file does not say how text is split into words before it is encoded. That of an encoding of OpenAI whose name is
-    part of the file's is taken, else that of cl100k_base.
+    The file has no pattern to split text into pre-tokens. If the file's name contains the name of an OpenAI encoding,
+    the pattern is that encoding's, else that of cl100k_base.
     """
     ranks = _parse(data, source)
     tiktoken = require("tiktoken", extra="hf", purpose=source)
@@ -53,11 +55,11 @@ def load_ranks(data: bytes, *, source: str) -> Tiktoken:
     name = next((name for name in _PATTERNS if name in stem), DEFAULT_PATTERN)
     pattern = _pattern(name, ranks)
     encoding = tiktoken.Encoding(stem, pat_str=pattern, mergeable_ranks=dict(ranks), special_tokens={})
-    note = "" if name in stem else f"the file does not say how words are split; taken is the pattern of {name}"
+    note = "" if name in stem else f"the file has no pattern to split text; used is the pattern of {name}"
     return Tiktoken(encoding, note=note)
 
 
-class Tiktoken(OutsideTokenizer):
+class Tiktoken:
     """An encoding of tiktoken."""
 
     kind = "tiktoken byte-level BPE"
@@ -66,18 +68,24 @@ class Tiktoken(OutsideTokenizer):
     def __init__(self, encoding: Any, *, note: str = "") -> None:
         self._encoding = encoding
         self.note = note
-        self.vocab_size = encoding.n_vocab
+        self.vocab_size: int = encoding.n_vocab
         self._lengths = np.zeros(encoding.n_vocab, np.int64)
         for token in encoding.token_byte_values():
             self._lengths[encoding.encode_single_token(token)] = len(token)
 
-    def encode_batch(self, texts: Sequence[str]) -> list[Encoded]:
+    @cached_property
+    def byte_ids(self) -> frozenset[int]:
+        """The pieces that are not whole characters."""
+        return frozenset(number for number, text in enumerate(self.piece_texts) if BYTE_PIECES.fullmatch(text))
+
+    def tokens_batch(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text."""
         batches = self._encoding.encode_ordinary_batch(list(texts), num_threads=1)
-        return [self._placed(ids, text) for ids, text in zip(batches, texts, strict=True)]
+        return [self._with_offsets(ids, text) for ids, text in zip(batches, texts, strict=True)]
 
-    def pieces(self) -> list[str]:
-        """The vocabulary: what its bytes spell, and special tokens as they are."""
+    @cached_property
+    def piece_texts(self) -> list[str]:
+        """The vocabulary in the order of ids: the text that the bytes spell, and special tokens by name."""
         pieces = [""] * self.vocab_size
         for token in self._encoding.token_byte_values():
             pieces[self._encoding.encode_single_token(token)] = readable(token)
@@ -85,22 +93,24 @@ class Tiktoken(OutsideTokenizer):
             pieces[self._encoding.encode_single_token(name)] = name
         return pieces
 
-    def learnt(self) -> frozenset[bytes]:
-        """All tokens but special ones and parts of characters that are one byte."""
+    @cached_property
+    def learned_texts(self) -> frozenset[bytes]:
+        """All tokens, without special ones and single bytes that are a part of a character."""
         return frozenset(token for token in self._encoding.token_byte_values() if len(token) > 1 or token.isascii())
 
-    def _placed(self, ids: list[int], text: str) -> Encoded:
-        ends = np.cumsum(self._lengths[ids])
-        starts = ends - self._lengths[ids]
+    def _with_offsets(self, ids: list[int], text: str) -> Tokens:
+        lengths = self._lengths[ids]
+        ends = np.cumsum(lengths)
+        starts = ends - lengths
         if not text.isascii() and ids:
             data = np.frombuffer(text.encode(), np.uint8)
             character = np.cumsum((data & 0xC0) != 0x80) - 1
             starts, ends = character[starts], character[ends - 1] + 1
-        return Encoded(ids, starts.tolist(), ends.tolist())
+        return Tokens(np.array(ids, np.int64), starts, ends)
 
 
-class _NotAtHandError(Exception):
-    """A file that would have to be downloaded."""
+class _NotDownloadedError(Exception):
+    """A file of the encoding is not on this machine."""
 
 
 def _parse(data: bytes, source: str) -> dict[bytes, int]:
@@ -112,8 +122,8 @@ def _parse(data: bytes, source: str) -> dict[bytes, int]:
             token, rank = line.split()
             ranks[base64.b64decode(token, validate=True)] = int(rank)
         except (ValueError, binascii.Error) as error:
-            shown = line[:40].decode("utf-8", "replace")
-            raise InputError(f"{source}:{number}: {shown!r} is not a token in base64 and its rank") from error
+            start = line[:40].decode("utf-8", "replace")
+            raise InputError(f"{source}:{number}: {start!r} is not a token in base64 and its rank") from error
     missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if missing:
         raise InputError(f"{source}: {len(missing)} of the 256 bytes have no rank (0x{missing[0]:02X} first)")
@@ -123,7 +133,7 @@ def _parse(data: bytes, source: str) -> dict[bytes, int]:
 
 
 def _pattern(name: str, ranks: Mapping[bytes, int]) -> str:
-    """How that encoding splits words: what its constructor says, given these ranks instead of a download."""
+    """The pattern that the encoding splits text with. Its constructor gets these ranks, so it downloads nothing."""
     public = require("tiktoken_ext.openai_public", extra="hf", purpose="a .tiktoken file")
 
     def given(*_arguments: object, **_options: object) -> Mapping[bytes, int]:

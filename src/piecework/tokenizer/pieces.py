@@ -1,16 +1,19 @@
-"""A piece of the vocabulary, and the groups that the paper's table sorts pieces into."""
+"""A piece of the vocabulary, and the groups of pieces in the paper's table."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, islice
 from typing import Literal
 
-from piecework.common.terms import PieceType
+import numpy as np
 
-__all__ = ["Group", "Piece", "VocabularyGroup", "group_of", "pieces_of", "vocabulary_groups"]
+from piecework.common.terms import PieceType
+from piecework.tokenizer.tokens import Column
+
+__all__ = ["Group", "Piece", "VocabularyGroup", "make_pieces", "piece_group", "vocabulary_groups"]
 
 Group = Literal["special", "user-defined", "byte", "regular", "character", "whitespace", "unused"]
 
@@ -24,7 +27,7 @@ GROUP_ORDER: tuple[Group, ...] = (
     "whitespace",
     "unused",
 )
-# Of the types other than normal, whose groups the text tells.
+# Normal pieces are not here: their group depends on the text.
 _GROUP_OF_TYPE: dict[PieceType, Group] = {
     "unknown": "special",
     "control": "special",
@@ -50,16 +53,16 @@ class Piece:
 
     @property
     def group(self) -> Group:
-        """Which row of the paper's table the piece belongs to."""
-        return group_of(self.text, self.type)
+        """The piece's row in the paper's table."""
+        return piece_group(self.text, self.type)
 
 
-def pieces_of(texts: Sequence[str], scores: Sequence[float], types: Sequence[PieceType]) -> list[Piece]:
+def make_pieces(texts: Sequence[str], scores: Sequence[float], types: Sequence[PieceType]) -> list[Piece]:
     """The pieces of a vocabulary, from its columns.
 
-    A column at a time: piece by piece, as a frozen dataclass sets its fields, takes twice as long.
+    Fields are set a column at a time. Calling `Piece` for each piece takes twice as long.
 
-    >>> pieces_of(["<unk>", "a"], [0.0, -1.0], ["unknown", "normal"])[1]
+    >>> make_pieces(["<unk>", "a"], [0.0, -1.0], ["unknown", "normal"])[1]
     Piece(id=1, text='a', score=-1.0, type='normal')
     """
     pieces = [object.__new__(Piece) for _ in texts]
@@ -71,19 +74,19 @@ def pieces_of(texts: Sequence[str], scores: Sequence[float], types: Sequence[Pie
 
 @dataclass(frozen=True, slots=True)
 class VocabularyGroup:
-    """One row of the paper's table: pieces of one kind and where their ids lie."""
+    """One row of the paper's table: the pieces of a group and their ids."""
 
     name: Group
     count: int
     ranges: tuple[tuple[int, int], ...]
-    """First and last id of each unbroken stretch."""
+    """First and last id of each contiguous range."""
     examples: tuple[str, ...]
 
 
-def group_of(text: str, kind: PieceType) -> Group:
+def piece_group(text: str, kind: PieceType) -> Group:
     """The group of a piece: special, user-defined, byte, regular, character, whitespace or unused.
 
-    >>> group_of("▁▁", "normal"), group_of("▁", "normal"), group_of("<0x0A>", "byte")
+    >>> piece_group("▁▁", "normal"), piece_group("▁", "normal"), piece_group("<0x0A>", "byte")
     ('whitespace', 'character', 'byte')
     """
     if kind != "normal":
@@ -91,20 +94,23 @@ def group_of(text: str, kind: PieceType) -> Group:
     return "character" if len(text) == 1 else "regular" if text.strip(SPACE) else "whitespace"
 
 
-def vocabulary_groups(texts: Sequence[str], groups: Sequence[Group]) -> list[VocabularyGroup]:
-    """The vocabulary by group, in the order of the paper's table; groups without a piece are left out.
+def vocabulary_groups(texts: Sequence[str], groups: Column) -> list[VocabularyGroup]:
+    """The rows of the paper's table; groups without a piece are left out.
 
-    >>> vocabulary_groups(["a", "<unk>", "b"], ["character", "special", "character"])[1]
+    `groups` has the group of each piece, as an index into `GROUP_ORDER`.
+
+    >>> vocabulary_groups(["a", "<unk>", "b"], np.array([4, 0, 4]))[1]
     VocabularyGroup(name='character', count=2, ranges=((0, 0), (2, 2)), examples=('a', 'b'))
     """
-    ranges: dict[Group, list[tuple[int, int]]] = {name: [] for name in GROUP_ORDER}
-    end = 0
-    for name, stretch in groupby(groups):
-        first, end = end, end + len(list(stretch))
-        ranges[name].append((first, end - 1))
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    spans = list(
+        zip(groups[starts].tolist(), starts.tolist(), [*(starts[1:] - 1).tolist(), len(groups) - 1], strict=True)
+    )
     found = []
-    for name, of in ranges.items():
-        ids = [number for first, last in of for number in range(first, last + 1)]
-        if ids:
-            found.append(VocabularyGroup(name, len(ids), tuple(of), tuple(texts[number] for number in ids[:EXAMPLES])))
+    for number, name in enumerate(GROUP_ORDER):
+        ranges = tuple((first, last) for group, first, last in spans if group == number)
+        if ranges:
+            ids = chain.from_iterable(range(first, last + 1) for first, last in ranges)
+            count = sum(last + 1 - first for first, last in ranges)
+            found.append(VocabularyGroup(name, count, ranges, tuple(texts[i] for i in islice(ids, EXAMPLES))))
     return found

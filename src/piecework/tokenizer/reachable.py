@@ -34,7 +34,7 @@ def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     """
     border = _border(tokenizer._texts)
     before = tokenizer.encode(border)
-    right = len(border.encode()) if tokenizer._model.trainer_spec.byte_fallback else 1
+    right = len(border.encode()) if tokenizer._specs.trainer_spec.byte_fallback else 1
     after = before[len(before) - right :]
     whole = tokenizer._encoder.whole_pieces(
         before=border, after=border, ids_before=before, ids_after=after, plain_spaces=True

@@ -47,7 +47,7 @@ class Runtime:
 
     def lacks(self, tokenizer: Tokenizer) -> str:
         """What the model lacks for this runtime, in words; nothing if it can be used."""
-        trainer, normalizer = tokenizer._model.trainer_spec, tokenizer._model.normalizer_spec
+        trainer, normalizer = tokenizer._specs.trainer_spec, tokenizer._specs.normalizer_spec
         has = {
             "byte fallback": trainer.byte_fallback,
             "a prefix": normalizer.add_dummy_prefix,

@@ -1,40 +1,39 @@
-"""One tokenizer: load, save, encode, decode, and make it smaller."""
+"""One tokenizer: load, save, encode, decode, and resize."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from itertools import compress
 from pathlib import Path
 from typing import Any, Self
 from weakref import ref
 
+import numpy as np
+
 from piecework._core import CoreModelError, Encoder, Vocabulary
 from piecework.common.files import prepare_output, write_together
-from piecework.common.terms import PieceType, RunOrder
+from piecework.common.terms import PieceType
 from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
-from piecework.tokenizer import assembly
-from piecework.tokenizer.pieces import Group, Piece, VocabularyGroup, group_of, pieces_of, vocabulary_groups
-from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, parse_model
+from piecework.tokenizer.assembly import VocabularyParts, assemble, disassemble
+from piecework.tokenizer.pieces import (
+    GROUP_ORDER,
+    SPACE,
+    Group,
+    Piece,
+    VocabularyGroup,
+    make_pieces,
+    piece_group,
+    vocabulary_groups,
+)
+from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, check_bpe, model_type, parse_specs
+from piecework.tokenizer.tokens import Column, Token, Tokens
 
-__all__ = ["Token", "Tokenizer"]
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """An occurrence of a piece, with the characters of the text that it stands for: `text[start:end]`.
-
-    Of the byte pieces that make up one character, the last has its place and the others are empty, as in SentencePiece.
-    """
-
-    id: int
-    piece: str
-    start: int
-    end: int
+__all__ = ["Tokenizer"]
 
 
 class Tokenizer:
@@ -49,29 +48,33 @@ class Tokenizer:
     'som väntar'
     """
 
+    kind = "SentencePiece BPE"
+    note = ""
+
     def __init__(
         self,
-        model: Any,
+        vocabulary: Vocabulary,
+        specs: Any,
         *,
         source: str = "the model",
         frequencies: Mapping[str, int] | None = None,
-        columns: tuple[Vocabulary, list[str]] | None = None,
+        texts: list[str] | None = None,
+        model_bytes: bytes | None = None,
     ) -> None:
         """Use `load`, `from_bytes` or `piecework.train` instead.
 
-        `columns` are the pieces of `model` and their texts, where they are at hand: reading them takes longer.
+        `texts` are the pieces' texts and `model_bytes` the whole model, where the caller has them: both can be derived.
         """
-        self._model = model
+        self._vocabulary = vocabulary
+        self._specs = specs
         self._source = source
         self.frequencies = frequencies
-        """How often training saw the pair that each merge joins, when it was merged; a model's file does not tell."""
+        """The frequency of each merge's pair in training, when it was merged; a model file does not have it."""
         self._resized_from: ref[Tokenizer] | None = None
-        if columns is not None:
-            self._vocabulary, self._texts = columns
-
-    @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return Vocabulary.read(self.model_bytes)
+        if texts is not None:
+            self._texts = texts
+        if model_bytes is not None:
+            self.model_bytes = model_bytes
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -84,11 +87,11 @@ class Tokenizer:
     @cached_property
     def _groups(self) -> list[Group]:
         """The group of each piece."""
-        return list(map(group_of, self._texts, self._types))
+        return list(map(piece_group, self._texts, self._types))
 
     @cached_property
     def _encoder(self) -> Encoder:
-        trainer, normalizer = self._model.trainer_spec, self._model.normalizer_spec
+        trainer, normalizer = self._specs.trainer_spec, self._specs.normalizer_spec
         try:
             return Encoder(
                 self._vocabulary,
@@ -102,11 +105,11 @@ class Tokenizer:
             )
         except CoreModelError as error:
             raise ModelError(f"{self._source}: {error}") from error
-        except (TypeError, RuntimeError) as error:  # protobuf gives bytes for text that is no UTF-8
+        except (TypeError, RuntimeError) as error:  # protobuf gives bytes for text that is not UTF-8
             raise ModelError(f"{self._source}: a text in the model is not valid UTF-8") from error
 
     def _forget_encoder(self) -> None:
-        """Give its memory back; the next text makes it anew."""
+        """Free the encoder's memory; the next text makes it anew."""
         self.__dict__.pop("_encoder", None)
 
     @classmethod
@@ -126,12 +129,22 @@ class Tokenizer:
     @classmethod
     def from_bytes(cls, data: bytes, *, source: str = "the model") -> Self:
         """The tokenizer in the bytes of a `.model` file."""
-        tokenizer = cls(parse_model(data, source=source), source=source)
-        tokenizer._encoder  # noqa: B018  # a damaged model is refused here, not at the first text
+        return cls._from_specs(parse_specs(data, source=source), data, source=source)
+
+    @classmethod
+    def _from_specs(cls, specs: Any, data: bytes, *, source: str) -> Self:
+        """The tokenizer in the bytes of a model whose specs are parsed."""
+        check_bpe(specs, source=source)
+        try:
+            vocabulary = Vocabulary.read(data)
+        except CoreModelError as error:
+            raise ModelError(f"{source}: {error}") from error
+        tokenizer = cls(vocabulary, specs, source=source, model_bytes=data)
+        tokenizer._encoder  # noqa: B018  # refuses a damaged model here, not at the first text
         return tokenizer
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Writes `tokenizer.model` and `tokenizer.vocab` into `folder` and gives back the model's path."""
+        """Write `tokenizer.model` and `tokenizer.vocab` into `folder`; gives the model's path."""
         folder = Path(folder)
         contents = {"tokenizer.model": self.model_bytes, "tokenizer.vocab": self._vocabulary.vocab_text()}
         prepare_output(folder, list(contents), force=force)
@@ -141,18 +154,18 @@ class Tokenizer:
     @cached_property
     def model_bytes(self) -> bytes:
         """The `.model` file."""
-        data: bytes = self._model.SerializeToString(deterministic=True)
-        return data
+        specs: bytes = self._specs.SerializeToString(deterministic=True)
+        return self._vocabulary.to_bytes() + specs
 
     @property
     def vocab_text(self) -> str:
-        """The `.vocab` file: a piece and its score a line."""
+        """The `.vocab` file: one line per piece, the piece and its score."""
         return self._vocabulary.vocab_text().decode()
 
     @property
     def vocab_size(self) -> int:
-        """How many pieces there are."""
-        return len(self._model.pieces)
+        """The number of pieces."""
+        return len(self._vocabulary)
 
     def __len__(self) -> int:
         return self.vocab_size
@@ -163,38 +176,59 @@ class Tokenizer:
     @cached_property
     def pieces(self) -> list[Piece]:
         """The vocabulary in the order of ids."""
-        return pieces_of(self._texts, self._vocabulary.scores, self._types)
+        return make_pieces(self._texts, self._vocabulary.scores, self._types)
 
     @cached_property
     def _meta_pieces(self) -> list[Piece]:
-        """The few that are not normal, without making all the others."""
+        """The few pieces that are not normal; makes no `Piece` for the others."""
         texts, scores, types = self._texts, self._vocabulary.scores, self._vocabulary.types
         ids = (found.start() for found in re.finditer(b"[^%c]" % NORMAL, types))
         return [Piece(i, texts[i], scores[i], TYPE_NAMES[types[i]]) for i in ids]
 
+    @property
+    def piece_texts(self) -> Sequence[str]:
+        """The texts of the pieces in the order of ids."""
+        return self._texts
+
     @cached_property
-    def _parts(self) -> tuple[dict[int, tuple[str, PieceType]], list[str], list[str], RunOrder | None]:
-        """What the vocabulary is put together from: several sizes are made of one."""
-        return assembly.disassemble(self._texts, self._vocabulary.types)
+    def unknown_ids(self) -> frozenset[int]:
+        """The id of the unknown piece."""
+        return frozenset(piece.id for piece in self._meta_pieces if piece.type == "unknown")
+
+    @cached_property
+    def byte_ids(self) -> frozenset[int]:
+        """The ids of the byte pieces."""
+        return frozenset(piece.id for piece in self._meta_pieces if piece.type == "byte")
+
+    @cached_property
+    def learned_texts(self) -> frozenset[bytes]:
+        """The normal pieces in UTF-8, with plain spaces."""
+        is_normal = map(NORMAL.__eq__, self._vocabulary.types)
+        return frozenset(text.replace(SPACE, " ").encode() for text in compress(self._texts, is_normal))
+
+    @cached_property
+    def _parts(self) -> VocabularyParts:
+        """The parts that the vocabulary is assembled from. Resizing to several sizes reads them once."""
+        return disassemble(self._texts, self._vocabulary.types)
 
     def groups(self) -> list[VocabularyGroup]:
         """The vocabulary by group, as in the paper's table."""
-        return vocabulary_groups(self._texts, self._groups)
+        return vocabulary_groups(self._texts, np.array(list(map(GROUP_ORDER.index, self._groups))))
 
     def length_histogram(self) -> dict[int, int]:
-        """How many regular, character and whitespace pieces have each length in characters, ▁ counted."""
+        """The number of regular, character and whitespace pieces of each length in characters, ▁ included."""
         is_normal = map(NORMAL.__eq__, self._vocabulary.types)
         return dict(sorted(Counter(map(len, compress(self._texts, is_normal))).items()))
 
     def settings(self) -> dict[str, object]:
-        """What the model says of its own training and normalisation; only what was set explicitly."""
+        """The settings of training and normalisation in the model; only those that were set explicitly."""
         settings: dict[str, object] = {}
-        for spec in (self._model.trainer_spec, self._model.normalizer_spec):
+        for spec in (self._specs.trainer_spec, self._specs.normalizer_spec):
             for field, value in spec.ListFields():
                 if field.name == "precompiled_charsmap":
                     value = f"{len(value)} bytes"
                 elif field.name == "model_type":
-                    value = field.enum_type.values_by_number[value].name.lower()
+                    value = model_type(self._specs)
                 elif isinstance(value, float):
                     value = float(f"{value:.7g}")  # float32: 0.9999 and not 0.9998999834060669
                 elif not isinstance(value, str | bytes | int):
@@ -211,16 +245,41 @@ class Tokenizer:
         return [piece for _, piece, _, _ in self._encoder.encode_spans(text)]
 
     def encode_batch(self, texts: Iterable[str | bytes], *, threads: int = 1) -> list[list[int]]:
-        """The ids of each text, on several threads; the same for any number of them."""
+        """The ids of each text; the same for any number of threads."""
         if isinstance(texts, str | bytes):
-            raise InputError("encode_batch takes an iterable of texts; for a single one there is encode")
+            raise InputError("encode_batch takes an iterable of texts; use encode for a single text")
         if not 1 <= threads <= MOST_THREADS:
             raise InputError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
         return self._encoder.encode_batch(texts if isinstance(texts, Sequence) else list(texts), threads)
 
     def tokens(self, text: str) -> list[Token]:
-        """The tokens of `text` with their places in it, in characters."""
+        """The tokens of `text` with their offsets in characters."""
         return [Token(*span) for span in self._encoder.encode_spans(text)]
+
+    def token_columns(self, text: str) -> Tokens:
+        """The same as `tokens`, in columns and in a fifth of the time.
+
+        >>> import piecework as pw
+        >>> tokenizer = pw.train(pw.count_words(["ha ha"]), pw.Recipe(vocab_size=8))
+        >>> tokens = tokenizer.token_columns("ha hah")
+        >>> [tokenizer.pieces[i].text for i in tokens.ids], tokens.ends.tolist()
+        (['▁ha', '▁ha', 'h'], [2, 5, 6])
+        """
+        return Tokens(*(np.frombuffer(column, np.uint32) for column in self._encoder.encode_columns(text)))
+
+    def tokens_batch(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text in columns; here each byte of a character covers the character."""
+        batch = []
+        for text in texts:
+            tokens = self.token_columns(text)
+            is_byte = (tokens.starts == tokens.ends) & ~self._is_space_run[tokens.ids]
+            batch.append(Tokens(tokens.ids, tokens.starts, tokens.ends + is_byte))
+        return batch
+
+    @cached_property
+    def _is_space_run(self) -> Column:
+        """For each id, whether the piece is ▁ alone."""
+        return np.array([not text.strip(SPACE) for text in self._texts], bool)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text that the ids stand for."""
@@ -228,8 +287,8 @@ class Tokenizer:
         try:
             return self._encoder.decode(ids)
         except (IndexError, TypeError) as error:
-            strange = next((i for i in ids if not isinstance(i, int) or not 0 <= i < self.vocab_size), None)
-            raise InputError(f"id {strange!r} is not in the vocabulary of {self.vocab_size:,} pieces") from error
+            unknown = next((i for i in ids if not isinstance(i, int) or not 0 <= i < self.vocab_size), None)
+            raise InputError(f"id {unknown!r} is not in the vocabulary of {self.vocab_size:,} pieces") from error
 
     def resize(self, vocab_size: int) -> Tokenizer:
         """The tokenizer that training at `vocab_size` would give, without training: merges nest.
@@ -240,22 +299,23 @@ class Tokenizer:
         >>> large.resize(12).model_bytes == small.model_bytes
         True
         """
-        meta, merges, characters, runs = self._parts
-        kept = len(merges) - (self.vocab_size - vocab_size)
+        parts = self._parts
+        kept = len(parts.merges) - (self.vocab_size - vocab_size)
         if vocab_size > self.vocab_size:
             raise InputError(f"cannot resize to {vocab_size:,}: the vocabulary has {self.vocab_size:,} pieces")
         if kept < 0:
             raise InputError(
                 f"cannot resize to {vocab_size:,}: special pieces and characters alone take"
-                f" {self.vocab_size - len(merges):,}"
+                f" {self.vocab_size - len(parts.merges):,}"
             )
-        model = type(self._model)()
-        model.trainer_spec.CopyFrom(self._model.trainer_spec)
-        model.normalizer_spec.CopyFrom(self._model.normalizer_spec)
-        merges = merges[:kept]
-        columns = assembly.assemble(model, meta=meta, merges=merges, characters=characters, runs=runs)
+        merges = parts.merges[:kept]
+        vocabulary, texts = assemble(replace(parts, merges=merges))
+        specs = type(self._specs)()
+        specs.trainer_spec.CopyFrom(self._specs.trainer_spec)
+        specs.normalizer_spec.CopyFrom(self._specs.normalizer_spec)
+        specs.trainer_spec.vocab_size = len(texts)
         known = self.frequencies
         frequencies = None if known is None else {merge: known[merge] for merge in merges if merge in known}
-        resized = Tokenizer(model, frequencies=frequencies, columns=columns)
+        resized = Tokenizer(vocabulary, specs, frequencies=frequencies, texts=texts)
         resized._resized_from = ref(self)
         return resized

@@ -40,8 +40,8 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
     >>> orjson.loads(orjson.dumps(content["model"]["merges"]))[:2], content["pre_tokenizer"]
     ([['o', 's'], ['▁', 'a']], None)
     """
-    spec = tokenizer._model.trainer_spec
-    if spec.treat_whitespace_as_suffix or not tokenizer._model.normalizer_spec.escape_whitespaces:
+    spec = tokenizer._specs.trainer_spec
+    if spec.treat_whitespace_as_suffix or not tokenizer._specs.normalizer_spec.escape_whitespaces:
         setting = (
             "treat_whitespace_as_suffix = true" if spec.treat_whitespace_as_suffix else "escape_whitespaces = false"
         )
@@ -109,7 +109,7 @@ def caveats(tokenizer: Tokenizer) -> Iterator[str]:
         if len(alone) > 1:
             what = "characters are in pieces but are no pieces themselves"
         yield f"{len(alone):,} {what} ({_list(sorted(alone))})"
-    if tokenizer._model.normalizer_spec.precompiled_charsmap:
+    if tokenizer._specs.normalizer_spec.precompiled_charsmap:
         yield "the normalisation rules of the model are applied a little differently by other runtimes"
 
 
@@ -122,7 +122,7 @@ def _list(texts: Sequence[str]) -> str:
 
 
 def _normalizer(tokenizer: Tokenizer) -> dict[str, Any]:
-    spec = tokenizer._model.normalizer_spec
+    spec = tokenizer._specs.normalizer_spec
     steps: list[dict[str, Any]] = []
     if spec.precompiled_charsmap:
         charsmap = base64.b64encode(spec.precompiled_charsmap).decode()
@@ -138,7 +138,7 @@ def _normalizer(tokenizer: Tokenizer) -> dict[str, Any]:
 
 def _decoder(tokenizer: Tokenizer) -> dict[str, Any]:
     steps: list[dict[str, Any]] = [_replace({"String": SPACE}, " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
-    if tokenizer._model.normalizer_spec.add_dummy_prefix:
+    if tokenizer._specs.normalizer_spec.add_dummy_prefix:
         steps.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     return {"type": "Sequence", "decoders": steps}
 

@@ -9,8 +9,8 @@ from piecework import _core
 from piecework.counting.words import WordCounts
 from piecework.errors import InputError, RecipeError, VocabularyTooLargeError
 from piecework.study.recipe import Recipe
-from piecework.tokenizer.assembly import WHITESPACE_RUNS, assemble
-from piecework.tokenizer.schema import new_model
+from piecework.tokenizer.assembly import WHITESPACE_RUNS, VocabularyParts, assemble
+from piecework.tokenizer.schema import new_specs
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["train"]
@@ -56,11 +56,8 @@ def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progres
     merges = list(frequencies)
     characters = [character for character, _ in result.characters]
     _check_size(recipe, taken=len(meta) + len(characters) + reserved, found=len(merges))
-
-    model = new_model()
-    _write_settings(model, recipe)
-    columns = assemble(model, meta=meta, merges=merges, characters=characters, runs=recipe.whitespace_runs)
-    return Tokenizer(model, frequencies=frequencies, columns=columns)
+    vocabulary, texts = assemble(VocabularyParts(meta, merges, characters, recipe.whitespace_runs))
+    return Tokenizer(vocabulary, _make_specs(recipe, vocab_size=len(texts)), frequencies=frequencies, texts=texts)
 
 
 def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:
@@ -79,8 +76,10 @@ def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:
         )
 
 
-def _write_settings(model: Any, recipe: Recipe) -> None:
-    trainer, normalizer = model.trainer_spec, model.normalizer_spec
+def _make_specs(recipe: Recipe, *, vocab_size: int) -> Any:
+    """The specs that SentencePiece writes for these settings."""
+    specs = new_specs()
+    trainer, normalizer = specs.trainer_spec, specs.normalizer_spec
     for name, value in recipe.sentencepiece_arguments().items():
         if name in _NORMALIZER_FIELDS or name == "model_type":
             continue
@@ -88,8 +87,10 @@ def _write_settings(model: Any, recipe: Recipe) -> None:
             getattr(trainer, name).extend(value)
         else:
             setattr(trainer, name, value)
+    trainer.vocab_size = vocab_size
     normalizer.name = recipe.normalization_rule_name
     normalizer.precompiled_charsmap = b""
     normalizer.remove_extra_whitespaces = recipe.remove_extra_whitespaces
     if "add_dummy_prefix" in recipe.model_fields_set:
         normalizer.add_dummy_prefix = recipe.add_dummy_prefix
+    return specs

@@ -58,7 +58,7 @@ async function copy(text, name) {
 export function python(page) {
   const lanes = page.lanes.filter((lane) => lane.cut);
   const others = lanes.some((lane) => !lane.data.has_merges);
-  const lines = ["import piecework as pw", ...(others ? ["from piecework.tokenizer.outside import load_outside"] : []), "",
+  const lines = ["import piecework as pw", ...(others ? ["from piecework.tokenizer.load import load_tokenizer"] : []), "",
     `text = ${JSON.stringify(page.text)}`];
   for (const lane of lanes) {
     const path = JSON.stringify(page.about.paths[lane.tokenizer]);
@@ -67,7 +67,7 @@ export function python(page) {
       const size = lane.size === null ? "" : `.resize(${lane.size})`;
       lines.push(`tokenizer = pw.Tokenizer.load(${path})${size}`, "print(tokenizer.encode_pieces(text))", "print(tokenizer.encode(text))");
     } else {
-      lines.push(`tokenizer = load_outside(${path})`, "pieces = tokenizer.pieces()", "ids = tokenizer.encode_batch([text])[0].ids",
+      lines.push(`tokenizer = load_tokenizer(${path})`, "pieces = tokenizer.piece_texts", "ids = tokenizer.tokens_batch([text])[0].ids.tolist()",
         "print([pieces[i] for i in ids])", "print(list(ids))");
     }
   }

@@ -12,7 +12,7 @@ from piecework.corpus.languages import CODE
 from piecework.evaluation.examples import Example
 from piecework.report.blocks import Section, printable
 from piecework.report.study_data import StudyData
-from piecework.tokenizer.tokenizer import Token
+from piecework.tokenizer.tokens import Token
 
 __all__ = ["Passage", "Span", "Tokens", "examples_section"]
 
