@@ -52,7 +52,7 @@ struct TextColumns {
 struct UnitColumns : TextColumns {
   std::string buckets, opens;
 
-  void add(const Unit& unit) {
+  void add(const CountedUnit& unit) {
     if (buckets.size() % 8 == 0) opens += '\0';
     opens.back() = static_cast<char>(opens.back() | unit.opens_document << buckets.size() % 8);
     buckets += static_cast<char>(unit.bucket);

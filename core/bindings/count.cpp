@@ -1,4 +1,4 @@
-// Counting: word tables, counters, sorted files.
+// Bindings for counting: word tables, counters, spill files.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -11,7 +11,7 @@
 #include "bindings/text.hpp"
 #include "count/document_counter.hpp"
 #include "count/pre_token_counter.hpp"
-#include "count/runs.hpp"
+#include "count/spill_file.hpp"
 #include "count/word_counter.hpp"
 #include "text/arrow_strings.hpp"
 #include "text/utf8.hpp"
@@ -25,7 +25,7 @@ std::vector<uint32_t> all_indices(const WordTable& table) {
   return indices;
 }
 
-// Words, in canonical order or in none. A word that opens a line stands as it is, any other has ▁ in front.
+// Words, sorted or in no order. A word has ▁ in front unless it opens a line.
 auto table_columns(const WordTable& table, bool ordered) {
   TextColumns columns;
   {
@@ -40,7 +40,7 @@ auto table_columns(const WordTable& table, bool ordered) {
   return columns.buffers();
 }
 
-// Units, in their order or in none.
+// Units, sorted or in no order.
 auto take_evaluation(DocumentCounter& counter, bool plain, bool ordered) {
   UnitColumns columns;
   {
@@ -52,8 +52,8 @@ auto take_evaluation(DocumentCounter& counter, bool plain, bool ordered) {
   return columns.buffers();
 }
 
-// The next rows of merged runs, up to so many and so many bytes of text, and at least one; none at the end.
-auto next_words(RunMerger& merger, size_t rows, size_t text_bytes) {
+// The next merged rows: at most `rows`, and until they have `text_bytes` bytes of text. Empty at the end.
+auto next_words(SpillMerger& merger, size_t rows, size_t text_bytes) {
   TextColumns columns;
   {
     nb::gil_scoped_release unlocked;
@@ -66,13 +66,13 @@ auto next_words(RunMerger& merger, size_t rows, size_t text_bytes) {
   return columns.buffers();
 }
 
-auto next_units(RunMerger& merger, size_t rows, size_t text_bytes) {
+auto next_units(SpillMerger& merger, size_t rows, size_t text_bytes) {
   UnitColumns columns;
   {
     nb::gil_scoped_release unlocked;
     columns.reserve(rows, text_bytes);
     while (columns.counts.size() < rows && columns.data.size() < text_bytes && merger.next()) {
-      columns.add(DocumentCounter::unit_of_key(merger.key(), merger.count()));
+      columns.add(DocumentCounter::unit_from_key(merger.key(), merger.count()));
     }
   }
   return columns.buffers();
@@ -109,7 +109,7 @@ void add_columns(WordTable& table, nb::handle words, nb::handle counts) {
 
 void bind_count(nb::module_& m) {
   nb::exception<CountOverflow>(m, "CountOverflowError", PyExc_OverflowError);
-  nb::exception<DamagedRun>(m, "DamagedRunError", PyExc_ValueError);
+  nb::exception<DamagedSpill>(m, "DamagedSpillError", PyExc_ValueError);
 
   nb::class_<WordTable>(m, "WordTable")
       .def(nb::init<>())
@@ -217,21 +217,21 @@ void bind_count(nb::module_& m) {
           },
           nb::arg("path"), nb::arg("plain"));
 
-  nb::class_<RunMerger>(m, "RunMerger")
+  nb::class_<SpillMerger>(m, "SpillMerger")
       .def(
           "__init__",
-          [](RunMerger* self, const std::vector<nb::bytes>& paths) { new (self) RunMerger(paths_of(paths)); },
+          [](SpillMerger* self, const std::vector<nb::bytes>& paths) { new (self) SpillMerger(paths_of(paths)); },
           nb::arg("paths"))
       .def("words", &next_words, nb::arg("rows"), nb::arg("text_bytes"))
       .def("units", &next_units, nb::arg("rows"), nb::arg("text_bytes"));
 
   m.def(
-      "merge_runs",
+      "merge_spill_files",
       [](const std::vector<nb::bytes>& paths, nb::bytes path) {
         const std::vector<std::string> files = paths_of(paths);
         const std::string file = path_of(path);
         nb::gil_scoped_release unlocked;
-        merge_runs(files, file);
+        merge_spill_files(files, file);
       },
       nb::arg("paths"), nb::arg("path"));
 }

@@ -1,4 +1,4 @@
-// Training: words to merges.
+// Bindings for training.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -27,27 +27,27 @@ Progress progress_to(const std::optional<nb::callable>& callback) {
   };
 }
 
-TrainingResult train(const WordTable& table, uint64_t vocabulary_size, uint64_t minimum_frequency,
-                     float character_coverage, uint32_t max_piece_characters, bool split_by_unicode_script,
+TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minimum_frequency,
+                     float character_coverage, uint32_t max_sentencepiece_length, bool split_by_unicode_script,
                      bool split_by_number, bool split_digits, bool add_dummy_prefix,
-                     std::vector<std::string> meta_pieces, const std::string& required_characters,
+                     std::vector<std::string> meta_pieces, const std::string& required_chars,
                      const std::optional<nb::callable>& progress) {
   TrainingOptions options;
   options.character_coverage = character_coverage;
-  options.max_piece_characters = max_piece_characters;
+  options.max_sentencepiece_length = max_sentencepiece_length;
   options.split_by_unicode_script = split_by_unicode_script;
   options.split_by_number = split_by_number;
   options.split_digits = split_digits;
   options.add_dummy_prefix = add_dummy_prefix;
   options.meta_pieces = std::move(meta_pieces);
-  for (const char *p = required_characters.data(), *last = p + required_characters.size(); p < last;) {
+  for (const char *p = required_chars.data(), *last = p + required_chars.size(); p < last;) {
     const Decoded c = decode_utf8(p, last);
-    options.required_characters += c.code;
+    options.required_chars += c.code;
     p += c.length;
   }
   const Progress report = progress_to(progress);
   nb::gil_scoped_release unlocked;
-  return train_bpe(table, options, vocabulary_size, minimum_frequency, report);
+  return train_bpe(table, options, vocab_size, minimum_frequency, report);
 }
 
 }  // namespace
@@ -70,10 +70,10 @@ void bind_train(nb::module_& m) {
         return out;
       });
 
-  m.def("train", &train, nb::arg("words"), nb::kw_only(), nb::arg("vocabulary_size"), nb::arg("minimum_frequency"),
-        nb::arg("character_coverage"), nb::arg("max_piece_characters"), nb::arg("split_by_unicode_script"),
+  m.def("train", &train, nb::arg("words"), nb::kw_only(), nb::arg("vocab_size"), nb::arg("minimum_frequency"),
+        nb::arg("character_coverage"), nb::arg("max_sentencepiece_length"), nb::arg("split_by_unicode_script"),
         nb::arg("split_by_number"), nb::arg("split_digits"), nb::arg("add_dummy_prefix"), nb::arg("meta_pieces"),
-        nb::arg("required_characters"), nb::arg("progress") = nb::none());
+        nb::arg("required_chars"), nb::arg("progress") = nb::none());
 }
 
 }  // namespace piecework

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "count/runs.hpp"
+#include "count/spill_file.hpp"
 #include "text/sort_by_text.hpp"
 #include "text/utf8.hpp"
 
@@ -32,7 +32,7 @@ WordTable DocumentCounter::take_evaluation(bool plain) { return units_.take(plai
 size_t DocumentCounter::write_training(const std::string& path) {
   const WordTable table = take_training();
   if (table.size() == 0) return 0;
-  RunWriter writer(path);
+  SpillWriter writer(path);
   table.visit_each(table.sorted(), [&](uint32_t index) {
     const Word word = table.at(index);
     writer.add(word.opens_line ? "" : kSpaceMarkUtf8, word.bytes, word.count);
@@ -44,9 +44,9 @@ size_t DocumentCounter::write_training(const std::string& path) {
 size_t DocumentCounter::write_evaluation(bool plain, const std::string& path) {
   const WordTable table = take_evaluation(plain);
   if (table.size() == 0) return 0;
-  RunWriter writer(path);
+  SpillWriter writer(path);
   table.visit_each(sorted_units(table), [&](uint32_t index) {
-    const Unit unit = unit_at(table, index);
+    const CountedUnit unit = unit_at(table, index);
     const char head[] = {static_cast<char>(unit.bucket), static_cast<char>(unit.opens_document)};
     writer.add({head, sizeof head}, unit.bytes, unit.count);
   });
@@ -54,25 +54,26 @@ size_t DocumentCounter::write_evaluation(bool plain, const std::string& path) {
   return writer.rows();
 }
 
-Unit DocumentCounter::unit_of_key(std::string_view key, uint64_t count) {
-  if (key.size() < 2) throw DamagedRun("a key without a bucket");
+CountedUnit DocumentCounter::unit_from_key(std::string_view key, uint64_t count) {
+  if (key.size() < 2) throw DamagedSpill("a key without a bucket");
   return {static_cast<uint8_t>(key[0]), key[1] != 0, key.substr(2), count};
 }
 
 std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
-  const auto group_of = [](const Unit& unit) { return unit.bucket * 2u + unit.opens_document; };
+  const auto group_of = [](const CountedUnit& unit) { return unit.bucket * 2u + unit.opens_document; };
   std::array<size_t, 513> starts{};
   for (size_t i = 0; i < table.size(); ++i) ++starts[group_of(unit_at(table, i)) + 1];
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
   std::vector<TextIndex> keyed(table.size());
-  auto ends = starts;
+  auto next = starts;
   for (uint32_t i = 0; i < table.size(); ++i) {
-    const Unit unit = unit_at(table, i);
-    keyed[ends[group_of(unit)]++] = {i, unit.bytes};
+    const CountedUnit unit = unit_at(table, i);
+    keyed[next[group_of(unit)]++] = {i, unit.bytes};
   }
   for (size_t group = 0; group + 1 < starts.size(); ++group) {
-    const std::span alike(keyed.begin() + static_cast<ptrdiff_t>(starts[group]), starts[group + 1] - starts[group]);
-    sort_by_text(alike, [&](uint32_t i) { return unit_at(table, i).bytes; });
+    const std::span same_group(keyed.begin() + static_cast<ptrdiff_t>(starts[group]),
+                               starts[group + 1] - starts[group]);
+    sort_by_text(same_group, [&](uint32_t i) { return unit_at(table, i).bytes; });
   }
   std::vector<uint32_t> order(keyed.size());
   std::transform(keyed.begin(), keyed.end(), order.begin(), [](const TextIndex& unit) { return unit.index; });

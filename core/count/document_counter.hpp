@@ -1,4 +1,4 @@
-// The tables of one subset: words of its training documents, units of its evaluation documents.
+// Counts one subset: the words of its training documents and the units of its evaluation documents.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace piecework {
 
 // A row of a table of units.
-struct Unit {
+struct CountedUnit {
   uint8_t bucket;
   bool opens_document;
   std::string_view bytes;
@@ -25,7 +25,7 @@ class DocumentCounter {
   // Counts each document `copies` times.
   void add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies);
 
-  // Counts units as they are, and as they are without ASCII punctuation. `prefix` stands before each text.
+  // Counts the units of each document, with and without its ASCII punctuation. `prefix` is put before each document.
   void add_evaluation(const std::vector<std::string_view>& documents, const std::vector<uint8_t>& buckets,
                       std::string_view prefix);
 
@@ -34,17 +34,17 @@ class DocumentCounter {
   WordTable take_training();
   WordTable take_evaluation(bool plain);
 
-  // Writes a table as a run (runs.hpp), unless it has no rows, and empties it; how many rows it had. The keys are words
-  // with their ▁, or units after two bytes, their bucket and whether they open a document.
+  // Writes a table to a spill file and empties it; returns its number of rows. An empty table makes no file. The key of
+  // a word is its bytes with ▁; the key of a unit is its bucket (a byte), opens_document (a byte) and its bytes.
   size_t write_training(const std::string& path);
   size_t write_evaluation(bool plain, const std::string& path);
-  static Unit unit_of_key(std::string_view key, uint64_t count);
+  static CountedUnit unit_from_key(std::string_view key, uint64_t count);
 
-  static Unit unit_at(const WordTable& table, size_t index) {
+  static CountedUnit unit_at(const WordTable& table, size_t index) {
     const Word word = table.at(index);
     return {static_cast<uint8_t>(word.bytes[0]), word.opens_line, word.bytes.substr(1), word.count};
   }
-  // Indices by bucket, then units that do not open a document first, then bytes.
+  // Indices sorted by bucket, then by opens_document (false first), then by bytes.
   static std::vector<uint32_t> sorted_units(const WordTable& table);
 
  private:

@@ -32,7 +32,7 @@ void UnitCounter::add(std::string_view document, uint8_t bucket, std::string_vie
     uint64_t replaced = 0;
     text_.append(replace_invalid_utf8(document, replaced));
   }
-  // ▁ and a space are the same to a tokenizer.
+  // A tokenizer treats ▁ as a space.
   for (size_t at = prefix_end_; (at = text_.find(kSpaceMarkUtf8, at)) != text_.npos;)
     text_.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
   const size_t size = text_.size();
@@ -40,13 +40,13 @@ void UnitCounter::add(std::string_view document, uint8_t bucket, std::string_vie
   pending_.assign(1, static_cast<char>(bucket));
 
   size_t first = 1;
-  uint64_t after_space = 1;  // whether the byte before the block is a space, or there is none
+  uint64_t after_space = 1;  // 1 where the byte before the block is a space, or does not exist
   for (size_t block = 1; block < size; block += kBlock) {
     const uint64_t spaces = find_bytes<' '>(text_.data() + block);
-    uint64_t ends = spaces & ~(spaces << 1 | after_space);
+    uint64_t unit_ends = spaces & ~(spaces << 1 | after_space);
     after_space = spaces >> (kBlock - 1);
-    for (; ends; ends &= ends - 1) {
-      const size_t last = block + static_cast<size_t>(std::countr_zero(ends));
+    for (; unit_ends; unit_ends &= unit_ends - 1) {
+      const size_t last = block + static_cast<size_t>(std::countr_zero(unit_ends));
       count(first, last);
       first = last;
     }
@@ -58,7 +58,7 @@ void UnitCounter::add(std::string_view document, uint8_t bucket, std::string_vie
   plain_.flush();
 }
 
-// Units come from left to right, so the byte before one is done with, and its bucket can stand there.
+// Units come from left to right, so the byte before a unit is no longer needed: it is overwritten with the bucket.
 void UnitCounter::count(size_t first, size_t last) {
   size_t word = first;
   while (word < last && text_[word] == ' ') ++word;

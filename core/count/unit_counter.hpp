@@ -1,4 +1,4 @@
-// Documents to units: as they are, and as they would be if the text had no ASCII punctuation.
+// Counts the units of documents, with and without their ASCII punctuation.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace piecework {
 
-// A unit is a run of spaces with the text up to the next space: what a tokenizer can encode on its own. Its key in a
-// table is its bucket, one byte, and its bytes; the flag is set for the unit that opens a document.
+// A unit is a run of spaces and the text up to the next space: a tokenizer can encode it on its own. Its key in a table
+// is its bucket (one byte) and its bytes. The flag of the key is set for the first unit of a document.
 //
-// The text without punctuation is not counted a second time. A unit of which something is left is one of that text as
-// well, whatever its neighbours are, so it is derived once for all its occurrences. Where nothing but spaces is left,
-// they join what follows: a unit of several is counted as it is met.
+// Most units without punctuation are not counted separately. When a unit still has text after its punctuation is
+// removed, the result is a unit of the text without punctuation, whatever its neighbours are; it is derived once for
+// all occurrences, at the end. When only spaces remain, they belong to the next unit; such joined units are counted
+// while the document is read.
 class UnitCounter {
  public:
-  // `prefix` stands before the document, also where punctuation is removed: it is a token, not text.
+  // `prefix` is put before the document. It is a token, so its punctuation is kept.
   void add(std::string_view document, uint8_t bucket, std::string_view prefix);
 
-  // With room for what is derived.
+  // Includes the memory that derive() will need.
   size_t memory_bytes() const { return 2 * apart_.memory_bytes() + joined_.memory_bytes() + plain_.memory_bytes(); }
-  // Gives the units as they are, or without punctuation; the other table stays until it is asked for as well.
+  // Returns the units with their punctuation, or without it (`plain`). The other table stays until it is taken too.
   WordTable take(bool plain);
 
  private:
@@ -31,12 +32,12 @@ class UnitCounter {
   void end_joined();
   void derive();
 
-  WordTable apart_;   // units of which something is left, and that nothing joins
-  WordTable joined_;  // all others, as they are
-  WordTable plain_;   // those others without punctuation; and after derive() all
-  // Of the document at hand.
+  WordTable apart_;   // units that keep text without punctuation, and that no spaces join
+  WordTable joined_;  // all other units, with punctuation
+  WordTable plain_;   // those other units without punctuation; after derive() all units without punctuation
+  // State of the current document.
   std::string text_;       // a byte, the prefix, the document, and zeros, so that it can be read in blocks
-  std::string pending_;    // the key of a unit without punctuation that may not be complete
+  std::string pending_;    // the key of a unit without punctuation that may be incomplete
   size_t prefix_end_ = 0;  // in text_
   bool joining_ = false;
   bool pending_opens_ = false;

@@ -1,4 +1,4 @@
-// Documents to word counts, on many threads: lines at "\n", words at " " and ▁, as SentencePiece splits them.
+// Counts the words of documents on several threads. Lines end at "\n", words at " " and ▁, as in SentencePiece.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace piecework {
 
 struct CountStatistics {
   uint64_t bytes = 0;
-  uint64_t lines = 0;          // that were counted
-  uint64_t marked_lines = 0;   // dropped: they contain ▅
-  uint64_t long_lines = 0;     // dropped: longer than the limit
-  uint64_t invalid_bytes = 0;  // each counted as U+FFFD
+  uint64_t lines = 0;          // counted lines
+  uint64_t marked_lines = 0;   // dropped lines that contain ▅
+  uint64_t long_lines = 0;     // dropped lines that are longer than the limit
+  uint64_t invalid_bytes = 0;  // each is counted as U+FFFD
 
   void operator+=(const CountStatistics& other) {
     bytes += other.bytes;
@@ -25,12 +25,13 @@ struct CountStatistics {
   }
 };
 
-// Counts the words of `document` into `table`, `copies` times each. A line of more than `max_line_bytes` is dropped
-// (0: no limit). The statistics are of one copy.
+// Adds the words of `document` to `table`, each with the count `copies`. Drops lines of more than `max_line_bytes`
+// bytes (0: no limit). The statistics count the document once.
 void count_document(std::string_view document, bool known_valid, size_t max_line_bytes, WordTable& table,
                     CountStatistics& statistics, uint64_t copies = 1);
 
-// One table a thread, merged at the end: the result is the same for any number of threads and any split into batches.
+// Has one table per thread and merges them at the end. The result is the same for any number of threads and any
+// batches.
 class WordCounter {
  public:
   WordCounter(unsigned threads, size_t max_line_bytes)
@@ -38,7 +39,7 @@ class WordCounter {
   WordCounter(const WordCounter&) = delete;
   WordCounter& operator=(const WordCounter&) = delete;
 
-  // Documents stay where they are during the call; long ones are cut at newlines so that threads share them.
+  // Long documents are split at newlines, so that several threads share one.
   void add(const std::vector<std::string_view>& documents, bool known_valid);
   size_t memory_bytes() const;
   const CountStatistics& statistics() const { return statistics_; }

@@ -18,13 +18,13 @@ void WordTable::flush_each(Found&& found) {
   if (n == 0) return;
   if (slots_.empty() || (size_ + n) * 3 > slots_.size() * 2) grow();
   for (size_t i = 0; i < n; ++i) {
-    const uint64_t slot = slots_[place(queue_[i].hash)];
+    const uint64_t slot = slots_[first_slot(queue_[i].hash)];
     if (slot) __builtin_prefetch(&entry(static_cast<uint32_t>(slot) - 1));
   }
   for (size_t i = 0; i < n; ++i) {
     const Queued& q = queue_[i];
     const uint64_t tag = q.hash >> 32;
-    for (uint64_t at = place(q.hash);; at = (at + 1) & mask_) {
+    for (uint64_t at = first_slot(q.hash);; at = (at + 1) & mask_) {
       const uint64_t slot = slots_[at];
       if (slot == 0) {
         insert(q.key, q.hash, q.count);
@@ -48,9 +48,9 @@ void WordTable::flush() {
 
 void WordTable::find_indices(const std::vector<std::string_view>& words, const uint8_t* opens_line, uint32_t* indices) {
   flush();
-  uint32_t* places[kQueue];
+  uint32_t* targets[kQueue];
   const auto record = [&](size_t i, size_t index, bool is_new) {
-    *places[i] = static_cast<uint32_t>(index);
+    *targets[i] = static_cast<uint32_t>(index);
     entry(index).count += !is_new;
   };
   for (size_t i = 0; i < words.size(); ++i) {
@@ -59,20 +59,20 @@ void WordTable::find_indices(const std::vector<std::string_view>& words, const u
       indices[i] = static_cast<uint32_t>(add_long(word, opens_line[i], 1));
       continue;
     }
-    places[queued_] = &indices[i];
+    targets[queued_] = &indices[i];
     put(ShortKey::from_exact(word.data(), word.size(), opens_line[i]), 1);
     if (queued_ == kQueue) flush_each(record);
   }
   flush_each(record);
 }
 
-// The word's index.
+// Returns the index of the word.
 size_t WordTable::add_long(std::string_view word, bool opens_line, uint64_t count) {
   if (slots_.empty() || (size_ + kQueue + 1) * 3 > slots_.size() * 2) grow();
   const uint64_t hash = hash_bytes(word) + opens_line;
   const uint64_t tail = (opens_line ? ShortKey::kFlag : 0) | ShortKey::kLongLength << ShortKey::kLengthShift |
                         static_cast<uint64_t>(word.size());
-  for (uint64_t at = place(hash);; at = (at + 1) & mask_) {
+  for (uint64_t at = first_slot(hash);; at = (at + 1) & mask_) {
     const uint64_t slot = slots_[at];
     if (slot == 0) break;
     if (slot >> 32 != hash >> 32) continue;
@@ -92,7 +92,7 @@ void WordTable::insert(const ShortKey& key, uint64_t hash, uint64_t count) {
   if (size_ % kBlock == 0 && size_ / kBlock == blocks_.size()) {
     blocks_.push_back(std::make_unique_for_overwrite<Entry[]>(kBlock));
   }
-  uint64_t at = place(hash);
+  uint64_t at = first_slot(hash);
   while (slots_[at]) at = (at + 1) & mask_;
   entry(size_) = {count, key};
   slots_[at] = (hash >> 32) << 32 | (size_ + 1);
@@ -104,7 +104,7 @@ void WordTable::grow() {
   mask_ = slots_.size() - 1;
   for (const uint64_t slot : before) {
     if (!slot) continue;
-    uint64_t at = place(slot);
+    uint64_t at = first_slot(slot);
     while (slots_[at]) at = (at + 1) & mask_;
     slots_[at] = slot;
   }
@@ -143,7 +143,7 @@ void WordTable::merge(const WordTable& other) {
       continue;
     }
     queue_[queued_] = {e.key, e.key.hash(), e.count};
-    if (!slots_.empty()) __builtin_prefetch(&slots_[place(queue_[queued_].hash)]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(queue_[queued_].hash)]);
     if (++queued_ == kQueue) flush();
   }
   flush();
@@ -155,15 +155,15 @@ void WordTable::scale(uint64_t factor) {
 }
 
 std::vector<uint32_t> WordTable::sorted() const {
-  std::vector<uint32_t> bare, marked;
+  std::vector<uint32_t> bare, marked;  // words that open a line have no ▁
   for (uint32_t i = 0; i < size_; ++i) (at(i).opens_line ? bare : marked).push_back(i);
   const auto text = [this](uint32_t i) { return at(i).bytes; };
   sort_by_text(bare, text);
   sort_by_text(marked, text);
-  // No word has a ▁ in it, so those that are marked stand between two that are bare.
-  const auto place =
+  // No word has a ▁ inside, so all marked words stand together between two bare words.
+  const auto first_after =
       std::partition_point(bare.begin(), bare.end(), [&](uint32_t i) { return text(i) < kSpaceMarkUtf8; });
-  bare.insert(place, marked.begin(), marked.end());
+  bare.insert(first_after, marked.begin(), marked.end());
   return bare;
 }
 

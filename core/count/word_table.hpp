@@ -1,4 +1,4 @@
-// A table word -> count: open addressing over 32-byte entries that hold short words inline.
+// A hash table from word to count: open addressing, 32-byte entries that hold short words inline.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ inline uint64_t multiply_counts(uint64_t a, uint64_t b) {
   return product;
 }
 
-// A word is its bytes and whether it opens a line; the flag keeps apart the words that only a dummy prefix would mark.
+// A word and its count. A word that opens a line is kept apart: it gets a ▁ only where a recipe has add_dummy_prefix.
 struct Word {
   std::string_view bytes;
   bool opens_line;
@@ -44,14 +44,14 @@ class WordTable {
   WordTable(const WordTable&) = delete;
   WordTable& operator=(const WordTable&) = delete;
 
-  // Adds now. `limit` is where readable memory ends (at or after the word's end).
+  // Adds a word at once. `limit` is the end of the readable memory (at or after the end of the word).
   void add(std::string_view word, bool opens_line, uint64_t count, const char* limit = nullptr) {
     queue(word, opens_line, count, limit ? limit : word.data() + word.size());
     flush();
   }
 
-  // Adds at the next flush() or when the queue is full. Looking up 32 words at a time hides the latency of memory:
-  // measured on 100 MB of text, 1.9 times as fast as one at a time.
+  // Adds a word at the next flush(), or when the queue is full. Looking up 32 words together hides memory latency:
+  // measured on 100 MB of text, it is 1.9 times as fast as one at a time.
   void queue(std::string_view word, bool opens_line, uint64_t count, const char* limit) {
     if (word.size() > ShortKey::kMaxLength) [[unlikely]] {
       add_long(word, opens_line, count);
@@ -64,7 +64,8 @@ class WordTable {
   }
   void flush();
 
-  // The index of each word, which is counted once; those that are new are added. `opens_line` is a byte a word.
+  // Counts each word once, adds the new ones, and writes the index of each to `indices`. `opens_line` has a byte per
+  // word.
   void find_indices(const std::vector<std::string_view>& words, const uint8_t* opens_line, uint32_t* indices);
 
   size_t size() const { return size_; }
@@ -77,8 +78,7 @@ class WordTable {
     return {long_bytes(e.key), flag, e.count};
   }
 
-  // Calls `visit` with each index in turn. Entries in an order other than their own lie anywhere in memory, so they are
-  // asked for ahead of time.
+  // Calls `visit` with each index of `order`, and prefetches the entries: in most orders they are far apart in memory.
   template <class Visit>
   void visit_each(const std::vector<uint32_t>& order, Visit&& visit) const {
     constexpr size_t kAhead = 16;
@@ -90,7 +90,7 @@ class WordTable {
 
   void merge(const WordTable& other);
   void scale(uint64_t factor);
-  // Indices in canonical order: by the bytes of the word with its ▁, if it has one.
+  // Indices in canonical order: by the bytes of the word, with its ▁ unless it opens a line.
   std::vector<uint32_t> sorted() const;
 
  private:
@@ -111,14 +111,14 @@ class WordTable {
   static std::string_view long_bytes(const ShortKey& key) {
     return {reinterpret_cast<const char*>(key.words[0]), key.words[2] & ((uint64_t{1} << 56) - 1)};
   }
-  // Where a hash belongs: by its upper half, which the slots have too, so that a table grows without its entries.
-  uint64_t place(uint64_t hash) const { return hash >> 32 & mask_; }
+  // The first slot for a hash. It depends on the hash's upper half, which slots store, so growing reads no entries.
+  uint64_t first_slot(uint64_t hash) const { return hash >> 32 & mask_; }
   void put(const ShortKey& key, uint64_t count) {
     Queued& q = queue_[queued_++];
     q = {key, key.hash(), count};
-    if (!slots_.empty()) __builtin_prefetch(&slots_[place(q.hash)]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(q.hash)]);
   }
-  // Empties the queue; `found` gets the place in the queue, the index, and whether it is new.
+  // Empties the queue. Calls `found` with each word's number in the queue, its index, and whether it is new.
   template <class Found>
   void flush_each(Found&& found);
   size_t add_long(std::string_view word, bool opens_line, uint64_t count);

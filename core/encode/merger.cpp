@@ -120,8 +120,8 @@ void Merger::make_rules(const Model& model, const std::vector<std::string>& text
   for_each_split(texts, [&](const Split& split) {
     const std::string& text = texts[split.text];
     const char *first = text.data(), *middle = first + split.left_bytes, *last = first + text.size();
-    const SymbolId left = split.left == TextTable::kNowhere ? character(first, middle) : split.left;
-    const SymbolId right = split.right == TextTable::kNowhere ? character(middle, last) : split.right;
+    const SymbolId left = split.left == TextTable::kNotFound ? character(first, middle) : split.left;
+    const SymbolId right = split.right == TextTable::kNotFound ? character(middle, last) : split.right;
     rules.push_back((static_cast<uint64_t>(left) << kSymbolBits | right) << kSymbolBits | split.text);
   });
   if (symbol_count() >= 1 << kSymbolBits) throw ModelError("more than 2 million pieces and characters");

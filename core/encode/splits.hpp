@@ -13,7 +13,7 @@
 
 namespace piecework {
 
-// A cut: indices of the text and of its two parts. A part that is one character need not be in the list: kNowhere.
+// A cut: indices of the text and of its two parts. A part that is one character need not be in the list: kNotFound.
 struct Split {
   uint32_t text, left, right;
   uint32_t left_bytes;
@@ -39,13 +39,13 @@ void for_each_split(const std::vector<std::string>& texts, Use&& use) {
   std::vector<Cut> cuts;
   const auto add_cut = [&](const Split& split) {
     cuts.push_back({split, hash_bytes(std::string_view(texts[split.text]).substr(split.left_bytes))});
-    table.fetch(cuts.back().right_hash);
+    table.prefetch(cuts.back().right_hash);
   };
   const auto flush = [&] {
     for (auto& [split, hash] : cuts) {
       const std::string_view right = std::string_view(texts[split.text]).substr(split.left_bytes);
       split.right = table.find(right, hash);
-      const bool found = split.right != TextTable::kNowhere;
+      const bool found = split.right != TextTable::kNotFound;
       if (found || decode_utf8(right.data(), right.data() + right.size()).length == right.size()) use(split);
     }
     cuts.clear();
@@ -59,10 +59,10 @@ void for_each_split(const std::vector<std::string>& texts, Use&& use) {
     while (!starts.empty() && !text.starts_with(texts[starts.back().text])) starts.pop_back();
     const uint32_t first = decode_utf8(text.data(), text.data() + text.size()).length;
     if (first < text.size() && (starts.empty() || starts.front().bytes > first)) {
-      add_cut({index, TextTable::kNowhere, TextTable::kNowhere, first});
+      add_cut({index, TextTable::kNotFound, TextTable::kNotFound, first});
     }
     for (const Start& start : starts) {
-      if (start.bytes < text.size()) add_cut({index, start.text, TextTable::kNowhere, start.bytes});
+      if (start.bytes < text.size()) add_cut({index, start.text, TextTable::kNotFound, start.bytes});
     }
     if (starts.empty() || starts.back().bytes < text.size()) {
       starts.push_back({index, static_cast<uint32_t>(text.size())});

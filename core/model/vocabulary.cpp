@@ -201,17 +201,17 @@ std::string write_pieces(const Vocabulary& vocabulary) {
   std::string out, piece;
   for (size_t id = 0; id < vocabulary.size(); ++id) {
     piece.clear();
-    append_number(piece, kText);
-    append_number(piece, vocabulary.texts[id].size());
+    append_varint(piece, kText);
+    append_varint(piece, vocabulary.texts[id].size());
     piece += vocabulary.texts[id];
-    append_number(piece, kScore);
+    append_varint(piece, kScore);
     piece.append(reinterpret_cast<const char*>(&vocabulary.scores[id]), sizeof(float));
     if (vocabulary.types[id] != PieceType::normal) {
-      append_number(piece, kType);
-      append_number(piece, static_cast<uint64_t>(vocabulary.types[id]));
+      append_varint(piece, kType);
+      append_varint(piece, static_cast<uint64_t>(vocabulary.types[id]));
     }
-    append_number(out, kPieces);
-    append_number(out, piece.size());
+    append_varint(out, kPieces);
+    append_varint(out, piece.size());
     out += piece;
   }
   return out;

@@ -1,7 +1,7 @@
-// What a process has freed, back to the system.
+// Returns freed memory to the operating system.
 #pragma once
 
-#include <cstdlib>  // says whether this is glibc
+#include <cstdlib>  // defines __GLIBC__
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -9,8 +9,8 @@
 
 namespace piecework {
 
-// After large things were freed that what comes next has no use for: allocators keep memory that lies between what is
-// still in use, and it would count towards the process's peak.
+// Call it after large objects were freed. The allocator keeps free memory that lies between blocks in use, and it would
+// count towards the process's peak memory.
 inline void return_freed_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);

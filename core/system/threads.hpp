@@ -1,4 +1,4 @@
-// Runs the same work on several threads and passes on the first failure.
+// Runs the same function on several threads and rethrows the first exception.
 #pragma once
 
 #include <exception>
@@ -8,8 +8,8 @@
 
 namespace piecework {
 
-// Calls work(0) here and work(1) to work(threads - 1) on threads of their own. Work must be taken from a shared queue:
-// where the system gives fewer threads than asked for, those that run do it all.
+// Calls work(0) on this thread and work(1) to work(threads - 1) on new threads. The calls must take their work from a
+// shared queue: the system may give fewer threads than asked for, and then those that run do all the work.
 template <class Work>
 void run_on_threads(size_t threads, Work&& work) {
   std::vector<std::exception_ptr> failures(threads);

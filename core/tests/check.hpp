@@ -1,4 +1,4 @@
-// The smallest harness that serves: tests register themselves by name, and a CHECK that fails says what and where.
+// A small test harness. Tests register themselves by name; a failed CHECK prints the expression and its line.
 #pragma once
 
 #include <cstring>
@@ -28,7 +28,7 @@ struct Register {
   Register(std::string name, std::function<void()> run) { all_tests().push_back({std::move(name), std::move(run)}); }
 };
 
-// Failed checks of the test that runs now.
+// Number of failed checks in the current test.
 inline size_t& failures() {
   static size_t count = 0;
   return count;
@@ -81,7 +81,7 @@ void check_equal(const A& a, const B& b, const char* text, const char* file, int
     if (!thrown_) ::piecework::tests::fail(__FILE__, __LINE__, #__VA_ARGS__ " does not throw " #type); \
   } while (false)
 
-// A copy with nothing readable after its last byte, so that AddressSanitizer sees a read too far.
+// A copy of exact size, so that AddressSanitizer reports any read past its end.
 class Exact {
  public:
   explicit Exact(std::string_view text) : data_(new char[text.size()]), size_(text.size()) {

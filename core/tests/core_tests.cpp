@@ -1,4 +1,4 @@
-// Runs every test that was linked in. An argument runs only those whose names contain it.
+// Runs all tests, or those whose names contain the argument.
 #include <exception>
 
 #include "check.hpp"

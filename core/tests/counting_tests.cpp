@@ -1,4 +1,4 @@
-// The table of words, and documents to word counts.
+// The word table, and counting the words of documents.
 #include <algorithm>
 
 #include "check.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace tests;
 
-TEST(table_adds_and_keeps_the_two_kinds_apart) {
+TEST(table_keeps_words_that_open_a_line_apart) {
   WordTable table;
   table.add("hus", true, 2);
   table.add("hus", false, 3);
@@ -227,7 +227,7 @@ TEST(counting_long_lines_are_dropped_where_a_limit_is_given) {
   CHECK_EQUAL(counted.statistics.invalid_bytes, 5);
 }
 
-// The rules again, character by character.
+// The same rules, applied character by character.
 Counted count_slowly(std::string_view text) {
   Counted counted;
   uint64_t replaced = 0;
@@ -329,7 +329,7 @@ TEST(counting_on_any_number_of_threads) {
 }
 
 TEST(counting_spans_are_cut_at_newlines_only) {
-  // A span ends at the first newline past 256 KB: put one just before, at, and after that place.
+  // A span ends at the first newline past 256 KB: put one just before, at, and after that offset.
   for (const size_t newline : {(1U << 18) - 1, 1U << 18, (1U << 18) + 1}) {
     std::string text(600'000, 'x');
     for (size_t i = 50; i < text.size(); i += 100) text[i] = ' ';

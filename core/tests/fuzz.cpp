@@ -95,7 +95,7 @@ TrainingOptions any_options(Random& random) {
   static constexpr float kCoverages[] = {0.5F, 0.98F, 0.9995F, 1.0F};
   static constexpr uint32_t kLengths[] = {1, 2, 3, 5, 16, 40};
   options.character_coverage = random.pick(kCoverages);
-  options.max_piece_characters = random.pick(kLengths);
+  options.max_sentencepiece_length = random.pick(kLengths);
   options.split_by_unicode_script = random.chance(2);
   options.split_by_number = random.chance(2);
   options.split_digits = random.chance(2);
@@ -105,7 +105,7 @@ TrainingOptions any_options(Random& random) {
     options.meta_pieces.insert(options.meta_pieces.end(), {"ab", "a",
                                                            "\xE2\x96\x81"
                                                            "b"});
-  if (random.chance(4)) options.required_characters = U"x\u5B57";
+  if (random.chance(4)) options.required_chars = U"x\u5B57";
   return options;
 }
 
@@ -121,7 +121,7 @@ std::vector<std::string> fuzz_training(Random& random, const WordTable& table, c
   for (const Merge& merge : all.merges) {
     REQUIRE(find_invalid_utf8(merge.piece) == merge.piece.size());
     REQUIRE(merge.piece.find(kSpaceMarkUtf8, 1) == std::string::npos);
-    REQUIRE(characters_in(merge.piece) >= 2 && characters_in(merge.piece) <= options.max_piece_characters);
+    REQUIRE(characters_in(merge.piece) >= 2 && characters_in(merge.piece) <= options.max_sentencepiece_length);
     REQUIRE(merge.frequency <= previous);
     previous = merge.frequency;
     pieces.push_back(merge.piece);

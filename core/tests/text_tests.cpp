@@ -1,4 +1,4 @@
-// UTF-8, short keys, and the reading of Arrow arrays: what everything else stands on.
+// UTF-8, short keys, prefix matching, and reading Arrow arrays.
 #include <array>
 
 #include "check.hpp"
@@ -18,7 +18,7 @@ Decoded decode(std::string_view bytes) {
   return decode_utf8(exact.view().data(), exact.view().data() + bytes.size());
 }
 
-TEST(utf8_every_code_point_goes_there_and_back) {
+TEST(utf8_every_code_point_round_trips) {
   for (char32_t code = 0; code <= 0x10FFFF; ++code) {
     std::string bytes;
     append_utf8(bytes, code);

@@ -1,4 +1,4 @@
-// From word counts to merges: the alphabet, the chunks, and worked examples of training.
+// Training from word counts: the alphabet, the chunks, and worked examples.
 #include <algorithm>
 #include <unordered_set>
 
@@ -31,7 +31,7 @@ Pieces characters(const Counts& counts, const TrainingOptions& options) {
 
 Counts chunks(const Counts& counts, const TrainingOptions& options) {
   const WordTable table = table_of(counts);
-  return counts_of(cut_into_chunks(table, Alphabet(table, options), options));
+  return counts_of(split_into_chunks(table, Alphabet(table, options), options));
 }
 
 TEST(alphabet_by_count_then_code_point) {
@@ -47,14 +47,14 @@ TEST(alphabet_counts_the_mark) {
 
 TEST(alphabet_nul_and_tab) {
   CHECK_EQUAL(characters({{"a\tb\0c"s, 1}, {"\t\t", 5}}, plain()), {"a", "b", "c"});
-  // Two tabs of four characters: with them 3 of 4 are covered before b, without them 1 of 2 would be.
+  // Tabs count: 3 of 4 characters are covered before b. If tabs did not count, 1 of 2 would be.
   TrainingOptions options = plain();
   options.character_coverage = 0.75F;
   CHECK_EQUAL(characters({{"a\t\tb", 1}}, options), {"a"});
   CHECK_EQUAL(characters({{"a\0\0b"s, 1}}, options), {"a", "b"});
 }
 
-TEST(alphabet_coverage_is_asked_before_a_character_is_added) {
+TEST(alphabet_coverage_is_tested_before_a_character_is_added) {
   const Counts counts{{"a", 90}, {"b", 9}, {"c", 1}};
   TrainingOptions options = plain();
   for (const auto& [coverage, expected] : std::vector<std::pair<float, Pieces>>{
@@ -66,7 +66,7 @@ TEST(alphabet_coverage_is_asked_before_a_character_is_added) {
 
 TEST(alphabet_required_characters) {
   TrainingOptions options = plain();
-  options.required_characters = U"xb\0";
+  options.required_chars = U"xb\0";
   options.character_coverage = 0.9F;
   CHECK_EQUAL(characters({{"a", 90}, {"b", 9}, {"c", 1}}, options), {"a", "b", "x"});
 }
@@ -113,7 +113,7 @@ TEST(chunks_end_where_nothing_merges) {
 TEST(chunks_of_one_script) {
   CHECK_EQUAL(chunks({{"ab\u03B1\u03B2\u0416\u0436", 1}}, plain()),
               {{"ab", 1}, {"\u03B1\u03B2", 1}, {"\u0416\u0436", 1}});
-  // Kana, the long vowel mark and Han go together; a combining mark goes with what stands before it.
+  // Kana, the long vowel mark and Han count as one script; a combining mark takes the script before it.
   CHECK_EQUAL(chunks({{"\u5B57\u304B\u30AB\u30FC", 1}, {"a\u0301b", 1}}, plain()),
               {{"\u5B57\u304B\u30AB\u30FC", 1}, {"a\u0301b", 1}});
   CHECK_EQUAL(chunks({{"ab,.1", 1}}, plain()), {{"ab", 1}, {",.1", 1}});
@@ -205,7 +205,7 @@ TEST(training_counts_overlapping_pairs) {
 TEST(training_ties) {
   // Equal frequencies: fewer characters first, then the smaller string in bytes.
   CHECK_EQUAL(merges({{"zy", 1}, {"ab", 1}, {"\u00E5\u00E4", 1}}, 3), {{"ab", 1}, {"zy", 1}, {"\u00E5\u00E4", 1}});
-  // ab takes the b from bc, which is left with nothing.
+  // Merging ab leaves bc with no occurrence.
   CHECK_EQUAL(merges({{"abc", 2}, {"xy", 2}}, 9), {{"ab", 2}, {"xy", 2}, {"abc", 2}, {"bc", 0}});
 }
 
@@ -218,7 +218,7 @@ TEST(training_a_string_reached_twice_is_one_piece) {
 }
 
 TEST(training_pairs_of_frequency_zero) {
-  // abab becomes [ab][a][b], then [ab][ab]: (ab, a) stood there for a moment, and in the end it is merged.
+  // abab becomes [ab][a][b], then [ab][ab]: the pair (ab, a) exists for a moment, and is merged at the end.
   CHECK_EQUAL(merges({{"abab", 1}}, 9), {{"ab", 2}, {"abab", 1}, {"ba", 0}, {"aba", 0}});
 }
 
@@ -228,11 +228,11 @@ TEST(training_stops_at_the_minimum_frequency) {
   CHECK_EQUAL(merges({{"abab", 1}}, 9, plain(), 3), Merges{});
 }
 
-TEST(training_pieces_have_a_greatest_length) {
+TEST(training_max_sentencepiece_length) {
   TrainingOptions options = plain();
-  options.max_piece_characters = 2;
+  options.max_sentencepiece_length = 2;
   CHECK_EQUAL(merges({{"abcd", 1}}, 9, options), {{"ab", 1}, {"cd", 1}, {"bc", 0}});
-  options.max_piece_characters = 1;
+  options.max_sentencepiece_length = 1;
   CHECK_EQUAL(merges({{"abcd", 1}}, 9, options), Merges{});
 }
 
@@ -241,8 +241,8 @@ TEST(training_nothing_to_merge) {
   CHECK_EQUAL(merges({{"a", 5}, {"▁", 3}, {"", 2}}, 9), Merges{});
 }
 
-TEST(training_words_that_count_nothing) {
-  // A count of 0 is no occurrence; both letters are there because of the other words.
+TEST(training_words_with_count_zero) {
+  // A word with count 0 has no occurrence; the other words bring both letters.
   CHECK(merges({{"a", 5}, {"b", 5}, {"ba", 0}}, 1).size() <= 1);
   CHECK_EQUAL(merges({{"a", 5}, {"b", 5}, {"ab", 1}, {"ba", 0}}, 1), {{"ab", 1}});
 }
@@ -263,13 +263,13 @@ TEST(training_large_counts) {
 }
 
 TEST(training_long_words) {
-  // SentencePiece ends the process at 65,536 characters.
+  // SentencePiece aborts the process at 65,536 characters.
   const Merges found = merges({{std::string(200'000, 'a'), 1}, {"▁" + std::string(70'000, 'b'), 1}}, 3);
   CHECK_EQUAL(found, {{"aa", 199'999}, {"aaaa", 99'999}, {"bb", 69'999}});
 }
 
 TEST(training_sizes_nest) {
-  // The trainer forgets rare pairs that it guesses it will not need: at each size another guess, the same merges.
+  // The trainer forgets pairs below a guessed frequency. Each size has another guess; the merges are the same.
   Random random(7);
   for (int round = 0; round < 4; ++round) {
     Counts counts;
@@ -288,7 +288,7 @@ TEST(training_sizes_nest) {
   }
 }
 
-TEST(training_tells_its_progress_and_can_be_stopped) {
+TEST(training_reports_progress_and_can_be_stopped) {
   const WordTable table = table_of({{"abcdefgh", 1}});
   std::vector<std::pair<uint64_t, uint64_t>> calls;
   const auto note = [&](uint64_t done, uint64_t wanted) {

@@ -1,4 +1,4 @@
-// Documents to units, with and without punctuation.
+// Counting the units of documents, with and without punctuation.
 #include <array>
 #include <map>
 #include <tuple>
@@ -18,7 +18,7 @@ using Units = std::map<std::tuple<int, bool, std::string>, uint64_t>;
 Units units_of(const WordTable& table) {
   Units units;
   for (size_t i = 0; i < table.size(); ++i) {
-    const Unit unit = DocumentCounter::unit_at(table, i);
+    const CountedUnit unit = DocumentCounter::unit_at(table, i);
     units[{unit.bucket, unit.opens_document, std::string(unit.bytes)}] += unit.count;
   }
   return units;
@@ -69,7 +69,7 @@ TEST(units_equal_those_of_the_text_without_punctuation) {
       count_slowly(prefix + text, bucket, expected);
       count_slowly(prefix + plain, bucket, expected_plain);
     }
-    const bool first = random.chance(2);  // in whichever order they are asked for
+    const bool first = random.chance(2);  // the order of the two calls does not matter
     const Units one = units_of(counter.take(first)), other = units_of(counter.take(!first));
     CHECK((first ? other : one) == expected);
     CHECK((first ? one : other) == expected_plain);

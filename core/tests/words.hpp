@@ -1,4 +1,4 @@
-// What the tests of counting and training share: tables from lists and back, and texts from a seed.
+// Helpers for the tests of counting and training: tables from maps and back, and random texts.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace piecework::tests {
 
 using Counts = std::map<std::string, uint64_t>;
 
-// Words as WordCounts shows them: ▁ in front of all that do not open a line.
+// Words as in WordCounts: with ▁ in front unless they open a line.
 inline Counts counts_of(const WordTable& table) {
   Counts counts;
   for (size_t i = 0; i < table.size(); ++i) {
@@ -40,14 +40,14 @@ inline WordTable table_of(const Counts& counts) {
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
-  uint64_t below(uint64_t limit) { return engine_() % limit; }  // the slight bias is of no matter here
+  uint64_t below(uint64_t limit) { return engine_() % limit; }  // slightly biased, which does not matter here
   bool chance(uint64_t one_in) { return below(one_in) == 0; }
   template <class Container>
   const auto& pick(const Container& items) {
     return items[below(std::size(items))];
   }
 
-  // Bytes of which few are valid UTF-8, and the separators of words are common.
+  // Bytes that are mostly invalid UTF-8, with many word separators.
   std::string bytes(size_t length) {
     std::string out;
     while (out.size() < length) {
@@ -63,7 +63,7 @@ class Random {
     return out;
   }
 
-  // Valid UTF-8 of few characters, so that words repeat and pairs tie.
+  // Valid UTF-8 from a small alphabet, so that words repeat and pairs tie.
   std::string text(size_t characters) {
     static constexpr std::string_view kAlphabets[] = {"ab ",
                                                       "abc  \n",
@@ -78,10 +78,10 @@ class Random {
                                                       "<s>|",
                                                       "\ta \n"};
     const std::string_view alphabet = pick(kAlphabets);
-    std::vector<std::string_view> units;
+    std::vector<std::string_view> letters;
     for (size_t at = 0; at < alphabet.size();) {
       const size_t length = decode_utf8(alphabet.data() + at, alphabet.data() + alphabet.size()).length;
-      units.push_back(alphabet.substr(at, length));
+      letters.push_back(alphabet.substr(at, length));
       at += length;
     }
     std::string out;
@@ -90,7 +90,7 @@ class Random {
         const uint64_t code = chance(2) ? below(0x800) : below(0x10F000);
         append_utf8(out, static_cast<char32_t>(code >= 0xD800 && code < 0xE000 ? 'x' : code));
       } else {
-        out += pick(units);
+        out += pick(letters);
       }
     }
     return out;

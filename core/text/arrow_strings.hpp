@@ -1,4 +1,4 @@
-// Reads strings out of an Arrow array through the C data interface: no copy, and no Arrow library needed.
+// Reads the strings of an Arrow array through the C data interface, without a copy and without the Arrow library.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ struct ArrowArray {
   void* private_data;
 };
 
-// The strings of an array of type utf8, large_utf8 or utf8_view (or their binary twins); nulls are left out.
+// The strings of an array of type utf8, large_utf8 or utf8_view (or the binary types of the same layouts). Nulls are
+// left out.
 inline std::vector<std::string_view> arrow_strings(const ArrowSchema& schema, const ArrowArray& array) {
   const std::string_view format = schema.format;
   const bool narrow = format == "u" || format == "z", wide = format == "U" || format == "Z";
@@ -50,7 +51,8 @@ inline std::vector<std::string_view> arrow_strings(const ArrowSchema& schema, co
   for (int64_t i = array.offset; i < array.offset + array.length; ++i) {
     if (validity && !(validity[i / 8] >> (i % 8) & 1)) continue;
     if (views) {
-      // 16 bytes: the length, then either up to 12 bytes inline, or a prefix, a buffer's number and an offset in it.
+      // 16 bytes: the length, then either up to 12 bytes inline, or a prefix, the index of a buffer and an offset in
+      // it.
       const auto* view = static_cast<const char*>(array.buffers[1]) + 16 * i;
       int32_t words[4];
       std::memcpy(words, view, 16);

@@ -1,4 +1,4 @@
-// Finds the few bytes that matter in a block of 64: with SSE2 or NEON always, with AVX2 where the machine has it.
+// Finds given bytes in a block of 64, as a bit mask. Uses SSE2 or NEON, and AVX2 where the processor has it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One hash for short byte strings: two or three 64-bit multiplications, no table, no instruction beyond the baseline.
+// The hash function for short byte strings: two or three 64-bit multiplications, no table, no special instructions.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Finds the longest of a set of strings that a text starts with.
+// Finds the longest string of a set that is a prefix of a text.
 #pragma once
 
 #include <algorithm>

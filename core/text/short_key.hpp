@@ -17,7 +17,7 @@ struct ShortKey {
   static constexpr size_t kMaxLength = 23;
   static constexpr uint64_t kFlag = uint64_t{1} << 63;
   static constexpr int kLengthShift = 56;
-  static constexpr uint64_t kLongLength = 0x7F;  // marks a key kept elsewhere
+  static constexpr uint64_t kLongLength = 0x7F;  // marks a key whose bytes are stored outside the key
 
   bool operator==(const ShortKey& other) const {
     return ((words[0] ^ other.words[0]) | (words[1] ^ other.words[1]) | (words[2] ^ other.words[2])) == 0;
@@ -27,7 +27,7 @@ struct ShortKey {
   uint64_t length() const { return words[2] >> kLengthShift & 0x7F; }
   const char* data() const { return reinterpret_cast<const char*>(words); }
 
-  // `bytes` may be read up to 24 bytes on, whatever `length` is.
+  // Requires that 24 bytes can be read at `bytes`, whatever `length` is.
   static ShortKey from_readable(const char* bytes, size_t length, bool flag) {
     ShortKey key;
     std::memcpy(key.words, bytes, 24);

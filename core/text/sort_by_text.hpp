@@ -1,4 +1,4 @@
-// Sorts indices by strings that are costly to reach.
+// Sorts indices by the strings they stand for, with few accesses to the strings, which lie far apart in memory.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace piecework {
 
-// The first eight bytes of a string, the first highest, so that numbers compare as the strings do.
+// The first eight bytes of a string as a number that compares as the string does: the first byte is the highest.
 inline uint64_t leading_bytes(std::string_view text) {
   uint64_t bytes;
   if (text.size() < sizeof bytes) return __builtin_bswap64(load_up_to_7(text.data(), text.size()));
@@ -20,7 +20,7 @@ inline uint64_t leading_bytes(std::string_view text) {
   return __builtin_bswap64(bytes);
 }
 
-// An index with sixteen bytes of its string: most words are no longer.
+// An index and the first sixteen bytes of its string. Most words are no longer than that.
 struct TextIndex {
   uint64_t high, low;
   uint32_t index;
@@ -31,8 +31,8 @@ struct TextIndex {
   bool operator<(const TextIndex& other) const { return high != other.high ? high < other.high : low < other.low; }
 };
 
-// `text(i)` is the string of an index; all are alike up to `depth`, and the bytes that follow stand in `indices`. Only
-// strings that are alike so far are reached for again.
+// `text(i)` returns the string of index i. All strings have the same first `depth` bytes, and `indices` holds the next
+// sixteen. Only strings with equal bytes so far are accessed again.
 template <class Text>
 void sort_by_text(std::span<TextIndex> indices, const Text& text, size_t depth = 0) {
   constexpr size_t kFew = 8;
@@ -47,7 +47,7 @@ void sort_by_text(std::span<TextIndex> indices, const Text& text, size_t depth =
       std::sort(alike.begin(), alike.end(), less);
       continue;
     }
-    // Strings that end here are alike but for zeros at their ends, and come before those that go on.
+    // Strings that end here differ at most in trailing zeros. They come before all longer strings.
     const auto longer =
         std::partition(alike.begin(), alike.end(), [&](const TextIndex& i) { return text(i.index).size() <= next; });
     std::sort(alike.begin(), longer, less);

@@ -1,5 +1,5 @@
 // The script of each code point as SentencePiece sees it: the script property of Unicode 9.0, a fact of that standard.
-// Han, Hiragana and Katakana are one number, since pieces may mix them. What is not listed is Common.
+// Han, Hiragana and Katakana have one number, because a piece may mix them. Code points not listed are Common.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// UTF-8 as SentencePiece reads it: strict, and one bad byte at a time.
+// UTF-8 decoding as in SentencePiece: strict, and each invalid byte counts as one character.
 #pragma once
 
 #include <cstddef>
@@ -70,7 +70,7 @@ inline void append_utf8(std::string& out, char32_t code) {
 // The offset of the first byte that is not valid UTF-8, or text.size().
 size_t find_invalid_utf8(std::string_view text);
 
-// A copy of `text` with one U+FFFD for each bad byte; `replaced` grows by their number.
+// Returns a copy of `text` with one U+FFFD for each invalid byte, and adds their number to `replaced`.
 std::string replace_invalid_utf8(std::string_view text, uint64_t& replaced);
 
 }  // namespace piecework

@@ -1,4 +1,4 @@
-// Words as whitespace cuts them.
+// Splits a text into whitespace words.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,18 @@
 
 namespace piecework {
 
-// As Python's str.split() sees it.
+// The whitespace of Python's str.split().
 inline bool is_whitespace(char32_t c) {
   return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-// Maximal runs of what is not whitespace, as byte ranges.
+// A range of bytes in a text.
 struct Range {
   uint32_t begin, end;
 };
 
-// Bytes of ASCII whitespace, and those that start the UTF-8 of other whitespace.
+// ASCII whitespace, and the first bytes of all other whitespace in UTF-8.
 inline constexpr std::array<bool, 256> kMayBeWhitespace = [] {
   std::array<bool, 256> found{};
   for (const unsigned byte : {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1C, 0x1D, 0x1E, 0x1F, 0x20, 0xC2, 0xE1, 0xE2, 0xE3}) {
@@ -31,6 +31,7 @@ inline constexpr std::array<bool, 256> kMayBeWhitespace = [] {
   return found;
 }();
 
+// Finds the maximal ranges without whitespace.
 inline void find_words(std::string_view text, std::vector<Range>& words) {
   words.clear();
   // Most units are spaces and then one word.

@@ -13,7 +13,7 @@ constexpr size_t kCodePoints = 0x110000;
 constexpr size_t kCheckpoint = 1 << 14;
 
 uint8_t script_of(char32_t code) {
-  if (code == 0x30FC) return kHan;  // the long vowel mark goes with kana
+  if (code == 0x30FC) return kHan;  // the long vowel mark belongs to kana
   const auto* range = std::upper_bound(std::begin(kScriptRanges), std::end(kScriptRanges), code,
                                        [](char32_t c, const ScriptRange& r) { return c < r.first; });
   if (range == std::begin(kScriptRanges)) return kCommon;
@@ -23,7 +23,7 @@ uint8_t script_of(char32_t code) {
 
 bool is_digit(char32_t code) { return (code >= '0' && code <= '9') || (code >= 0xFF10 && code <= 0xFF19); }
 
-bool may_hold_meta(std::string_view text, const PrefixMatcher& meta) {
+bool may_contain_meta(std::string_view text, const PrefixMatcher& meta) {
   return std::any_of(text.begin(), text.end(), [&](char c) { return meta.may_start(c); });
 }
 
@@ -31,7 +31,7 @@ bool may_hold_meta(std::string_view text, const PrefixMatcher& meta) {
 
 TrainingForm training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta, std::string& buffer) {
   const bool marked = add_dummy_prefix || !word.opens_line;
-  if (meta.empty() || !(may_hold_meta(word.bytes, meta) || (marked && meta.may_start(kSpaceMarkUtf8[0])))) {
+  if (meta.empty() || !(may_contain_meta(word.bytes, meta) || (marked && meta.may_start(kSpaceMarkUtf8[0])))) {
     return {marked, word.bytes};
   }
   std::string form(marked ? kSpaceMarkUtf8 : std::string_view());
@@ -52,7 +52,7 @@ TrainingForm training_form(const Word& word, bool add_dummy_prefix, const Prefix
 
 Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint) {
   const PrefixMatcher meta(options.meta_pieces);
-  std::vector<uint64_t> counts(kSpaceMark + 1, 0);  // as far as there are characters
+  std::vector<uint64_t> counts(kSpaceMark + 1, 0);  // by code point; grows up to the largest one found
   uint64_t all = 0;
   std::string buffer;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -66,31 +66,32 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
       p += c.length;
       if (c.code == 0) continue;
       if (c.code >= counts.size()) counts.resize(std::min<size_t>(c.code * size_t{2}, kCodePoints));
-      counts[c.code] += word.count;  // cannot overflow where the sum of all does not
+      counts[c.code] += word.count;  // cannot overflow unless the sum of all does, which is checked below
       ++length;
     }
     all = add_counts(all, multiply_counts(length, word.count));
   }
 
-  for (const char32_t code : options.required_characters) {
+  for (const char32_t code : options.required_chars) {
     if (code < kCodePoints && code >= counts.size()) counts.resize(code + 1);
   }
-  std::vector<bool> wanted(counts.size(), false);
-  for (const char32_t code : options.required_characters) {
-    if (code != 0 && code < kCodePoints) wanted[code] = true;
+  std::vector<bool> required(counts.size(), false);
+  for (const char32_t code : options.required_chars) {
+    if (code != 0 && code < kCodePoints) required[code] = true;
   }
   indices_.assign(counts.size(), kNone);
   sides_.resize(counts.size());
   std::vector<Character> found;
   for (char32_t code = 1; code < counts.size(); ++code) {
-    if (counts[code] || wanted[code]) found.push_back({code, counts[code]});
+    if (counts[code] || required[code]) found.push_back({code, counts[code]});
   }
   std::sort(found.begin(), found.end(), [&](const Character& a, const Character& b) {
-    if (wanted[a.code] != wanted[b.code]) return static_cast<bool>(wanted[a.code]);
+    if (required[a.code] != required[b.code]) return static_cast<bool>(required[a.code]);
     return a.count != b.count ? a.count > b.count : a.code < b.code;
   });
 
-  // Compared in float32 and before the character is added, as SentencePiece does: the last digit decides at the edge.
+  // As in SentencePiece, the comparison is in float32 and comes before the character is added. Both matter: at the
+  // limit the last digit decides.
   uint64_t covered = 0;
   for (const Character& c : found) {
     if (static_cast<float>(1.0 * static_cast<double>(covered) / static_cast<double>(all)) >=
@@ -110,7 +111,7 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
     const bool digit = is_digit(code);
     ScriptSpan span;
     if (!options.split_by_unicode_script || code == kSpaceMark) {
-      // ▁ has no script, and without the rule nothing has one: it passes on what stands before it.
+      // ▁ has no script, and without the rule no character has one. It keeps the script of what comes before it.
     } else if (digit && !options.split_by_number) {
       span.first = kAnyScript;
     } else {
@@ -119,14 +120,15 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
       if (script != kInherited) span.last = script;
     }
     scripts_.push_back(span);
-    sides_[code].merges = code != kUnknownMark && !(digit && options.split_digits) && options.max_piece_characters > 1;
+    sides_[code].merges =
+        code != kUnknownMark && !(digit && options.split_digits) && options.max_sentencepiece_length > 1;
     sides_[code].left = span.first == kInherited ? kAnyScript : span.first;
     sides_[code].right = span.last;
   }
 }
 
-WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
-                          const Checkpoint& checkpoint) {
+WordTable split_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
+                            const Checkpoint& checkpoint) {
   const PrefixMatcher meta(options.meta_pieces);
   const bool mark_merges = alphabet.sides_of(kSpaceMark).merges;
   WordTable chunks;
@@ -138,9 +140,9 @@ WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, cons
     const TrainingForm form = training_form(word, options.add_dummy_prefix, meta, buffer);
     const char* const last = form.text.data() + form.text.size();
     const char* start = form.text.data();
-    bool marked = form.marked && mark_merges;  // the chunk has a ▁, which is not among its bytes
-    size_t length = marked;                    // of the chunk, in characters
-    uint8_t right = kAnyScript;                // the script on the chunk's right side
+    bool marked = form.marked && mark_merges;  // the chunk starts with ▁, which is not in its bytes
+    size_t length = marked;                    // characters of the chunk
+    uint8_t right = kAnyScript;                // the script at the chunk's right side
     const auto end_chunk = [&](const char* at, const char* next) {
       if (length >= 2) chunks.queue({start, static_cast<size_t>(at - start)}, !marked, word.count, last);
       start = next;

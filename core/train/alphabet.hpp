@@ -1,4 +1,4 @@
-// From word counts to what the trainer works on: the required characters, and the chunks across which nothing merges.
+// Prepares word counts for the trainer: selects the characters of the vocabulary, and splits words into chunks.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace piecework {
 
 struct TrainingOptions {
   float character_coverage = 0.9995F;
-  uint32_t max_piece_characters = 16;
+  uint32_t max_sentencepiece_length = 16;
   bool split_by_unicode_script = true;
   bool split_by_number = true;
   bool split_digits = false;
   bool add_dummy_prefix = true;
-  std::vector<std::string> meta_pieces;  // found in the text, they become a boundary
-  std::u32string required_characters;    // always in the alphabet, also where the text lacks them
+  std::vector<std::string> meta_pieces;  // each occurrence in the text becomes a boundary
+  std::u32string required_chars;         // always in the alphabet, even if the text lacks them
 };
 
-// Called now and then during long work; it may throw to stop it.
+// Called from time to time during long work. It may throw to stop the work.
 using Checkpoint = std::function<void()>;
 
 struct Character {
@@ -32,26 +32,26 @@ struct Character {
 
 inline constexpr uint8_t kAnyScript = 0xFF;
 
-// How a run of characters looks to the rule "one piece, one script".
+// What the rule "a piece has one script" needs to know about a string.
 struct ScriptSpan {
-  uint8_t first = kInherited_;  // the script of the first character that has one of its own
-  uint8_t last = kAnyScript;    // the script in force after the run, when nothing stands before it
+  uint8_t first = kInherited_;  // the script of the first character whose script is not Inherited
+  uint8_t last = kAnyScript;    // the script after the last character, if the string stands alone
   static constexpr uint8_t kInherited_ = 1;
 };
 
-// The characters that pieces are made of, in the order of the vocabulary, with what the rules need to know of each.
+// The characters of the vocabulary, in its order, with the properties that the merge rules need.
 class Alphabet {
  public:
   Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint = {});
 
   const std::vector<Character>& characters() const { return characters_; }
   static constexpr uint32_t kNone = UINT32_MAX;
-  // Only of characters that the words have, or that are required, and of ▁: the tables end where these do.
+  // Defined only for characters of the words, required characters and ▁: the tables have no larger code points.
   uint32_t index_of(char32_t code) const { return indices_[code]; }
   ScriptSpan script_span(uint32_t index) const { return scripts_[index]; }
 
-  // What cutting needs to know of a character: whether it can merge at all, and the scripts that it has on its left and
-  // right side, kAnyScript where it fits any neighbour.
+  // What splitting into chunks needs: whether a character can merge at all, and its script towards its left and right
+  // neighbours; kAnyScript fits any neighbour.
   struct Sides {
     bool merges = false;
     uint8_t left = kAnyScript, right = kAnyScript;
@@ -65,17 +65,17 @@ class Alphabet {
   std::vector<ScriptSpan> scripts_;
 };
 
-// The word as training sees it: meta pieces are replaced by a TAB. `marked` where a ▁ stands before the text.
+// A word as the trainer sees it: each meta piece is replaced by a TAB. `marked`: a ▁ comes before the text.
 struct TrainingForm {
   bool marked;
   std::string_view text;
 };
-// `buffer` may hold the result; most words need none.
+// The result may refer to `buffer`; most words do not need it.
 TrainingForm training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta, std::string& buffer);
 
-// Cuts each word into the longest chunks within which merges can happen, and counts equal chunks together. On 100 MB of
-// text 1.2 million words become 0.5 million chunks. A chunk's flag is set when it does NOT start with ▁.
-WordTable cut_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
-                          const Checkpoint& checkpoint = {});
+// Splits each word where no merge can happen, and adds up the counts of equal chunks. On 100 MB of text 1.2 million
+// words become 0.5 million chunks. The opens_line flag of a chunk is set when it does NOT start with ▁.
+WordTable split_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
+                            const Checkpoint& checkpoint = {});
 
 }  // namespace piecework

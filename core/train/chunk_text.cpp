@@ -7,7 +7,7 @@
 namespace piecework {
 namespace {
 
-// Indices of the chunks by falling count. Most counts are small, so they are sorted by counting.
+// Indices of the chunks by falling count. Most counts are small: those are sorted with a counting sort.
 std::vector<uint32_t> by_falling_count(const WordTable& chunks) {
   constexpr uint64_t kSmall = 1 << 12;
   std::vector<uint32_t> starts(kSmall + 1, 0), large;
@@ -39,7 +39,7 @@ std::vector<uint32_t> by_falling_count(const WordTable& chunks) {
 }  // namespace
 
 ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
-  const uint32_t mark = alphabet.index_of(kSpaceMark);
+  const uint32_t space_mark = alphabet.index_of(kSpaceMark);
   size_t positions = 1;
   for (size_t i = 0; i < chunks.size(); ++i) {
     const Word chunk = chunks.at(i);
@@ -56,7 +56,7 @@ ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
       count = chunk.count;
       steps_.push_back({static_cast<uint32_t>(symbols_.size()), count});
     }
-    if (!chunk.opens_line) symbols_.push_back(mark);
+    if (!chunk.opens_line) symbols_.push_back(space_mark);
     for (const char *p = chunk.bytes.data(), *last = p + chunk.bytes.size(); p < last;) {
       const Decoded c = decode_utf8(p, last);
       symbols_.push_back(alphabet.index_of(c.code));
@@ -71,7 +71,7 @@ ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
     for (size_t block = first_block; (block + 1) * kBlock <= end; ++block) block_counts_[block] = steps_[step].count;
   }
   if (!steps_.empty() && !block_counts_.empty()) {
-    // The tail's last, partly filled block belongs to the last step where that step starts before it.
+    // The last block may be partly filled. It has one count if the last step starts before it.
     const size_t last_block = symbols_.size() / kBlock;
     if (steps_.back().first <= last_block * kBlock) block_counts_[last_block] = steps_.back().count;
   }

@@ -1,5 +1,4 @@
-// All chunks as one array of symbols, rewritten in place as merges happen, with the count of the chunk at each
-// position.
+// All chunks as one array of symbols, which merges rewrite in place, and the count of the chunk at each position.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +9,9 @@
 
 namespace piecework {
 
-// A symbol of n characters takes n positions: its number stands at the first; where n > 1, the last holds kBack | n.
-// All other positions inside it have the top bit set, so no stale number is ever taken for a symbol.
-// One position after each chunk holds kSeparator.
+// A symbol of n characters takes n positions. The first holds the symbol's index; if n > 1, the last holds kBack | n.
+// All other positions inside have the top bit set, so no old index is ever taken for a symbol.
+// One position before the first chunk and one after each chunk hold kSeparator.
 class ChunkText {
  public:
   static constexpr uint32_t kBack = 0x80000000;
@@ -29,7 +28,7 @@ class ChunkText {
 
   // The start of the symbol that ends just before `position`, or kNoPosition at a chunk's start.
   uint32_t before(uint32_t position) const {
-    const uint32_t value = symbols_[position - 1];  // position 0 holds a separator
+    const uint32_t value = symbols_[position - 1];  // position 0 holds kSeparator
     if (value < kBack) return position - 1;
     return value == kSeparator ? kNoPosition : position - (value & ~kBack);
   }
@@ -40,8 +39,8 @@ class ChunkText {
     symbols_[position + length - 1] = kBack | length;
   }
 
-  // Chunks stand in falling order of count, so the count is a step function of the position: most blocks of 64
-  // positions have one count, and no count is stored per position.
+  // Chunks are sorted by falling count, so the count is a step function of the position. Most blocks of 64 positions
+  // have one count; no count is stored per position.
   uint64_t count_at(uint32_t position) const {
     const uint64_t count = block_counts_[position / kBlock];
     return count ? count : mixed_count_at(position);
@@ -49,7 +48,7 @@ class ChunkText {
 
  private:
   struct Step {
-    uint32_t first;  // position from which the count holds
+    uint32_t first;  // the first position with this count
     uint64_t count;
   };
   static constexpr uint32_t kBlock = 64;
@@ -61,7 +60,7 @@ class ChunkText {
   }
 
   std::vector<uint32_t> symbols_;
-  std::vector<uint64_t> block_counts_;  // 0 where a block has several
+  std::vector<uint64_t> block_counts_;  // 0 where a block has several counts
   std::vector<Step> steps_;
 };
 

@@ -1,6 +1,6 @@
-// The queue holds upper bounds. A pair's frequency only falls once its younger symbol exists, so a pair is counted when
-// it reaches the top and goes back where it has fallen; nothing is updated before that. Pairs that no text needs again
-// are never looked at, which is where the time of other trainers goes.
+// A priority queue of upper bounds. Once both symbols of a pair exist, its frequency can only fall. So a pair is
+// counted again only when it reaches the top of the queue, and returns to the queue if its frequency has fallen.
+// Nothing else is updated. Most pairs never reach the top; other trainers spend most of their time on them.
 #include "train/trainer.hpp"
 
 #include <algorithm>
@@ -20,26 +20,26 @@ namespace {
 
 // A character or a merged piece.
 struct Symbol {
-  uint64_t text;  // offset of its UTF-8 in Trainer::texts_
+  uint64_t text_offset;  // of its UTF-8 in Trainer::texts_
   uint32_t text_bytes;
   uint32_t length;       // in characters
-  uint32_t changed = 0;  // the last merge that consumed an occurrence of it
+  uint32_t changed = 0;  // the last merge that consumed one of its occurrences
   ScriptSpan script;
 };
 
-// Two symbols that stood next to each other at some moment.
+// Two symbols that are, or were, next to each other.
 struct Pair {
   uint32_t left, right;
-  uint64_t first;      // of its positions in Trainer::positions_
-  uint32_t positions;  // how many; valid ones and, until it is counted again, some that are no more
+  uint64_t first;      // index of its first position in Trainer::positions_
+  uint32_t positions;  // number of positions; some may be out of date until the pair is counted again
   uint32_t counted;    // the merge after which `frequency` was exact
-  uint64_t frequency;  // an upper bound from then on
+  uint64_t frequency;  // exact after the merge `counted`, then an upper bound
 };
 
-// What decides between pairs: frequency, then fewer characters, then the smaller string.
+// A pair with what decides the order of merges: frequency, then fewer characters, then the smaller string.
 struct Candidate {
   uint64_t frequency;
-  std::array<uint64_t, 2> prefix;  // the first sixteen bytes of the string, first byte highest
+  std::array<uint64_t, 2> prefix;  // the first sixteen bytes of the string, the first byte highest
   uint32_t length;
   uint32_t pair;
 };
@@ -48,16 +48,16 @@ class Trainer {
  public:
   Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions& options, uint64_t least_frequency,
           Checkpoint checkpoint);
-  // Pairs below `least_frequency` are forgotten at once, so it must be known that they will not be needed.
+  // Pairs below `least_frequency` are forgotten at once, so the caller must make sure that they are not needed.
   std::vector<Merge> run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress);
 
  private:
-  static constexpr uint32_t kAhead = 16;            // positions to fetch ahead of the one being read
+  static constexpr uint32_t kAhead = 16;            // positions to prefetch ahead of the current one
   static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
-  static constexpr uint64_t kLevels = 1 << 16;      // frequencies below this wait in a list of their own, unsorted
+  static constexpr uint64_t kLevels = 1 << 16;      // each frequency below this has its own unsorted list
 
   std::string_view text_of(uint32_t symbol) const {
-    return {&texts_[symbols_[symbol].text], symbols_[symbol].text_bytes};
+    return {&texts_[symbols_[symbol].text_offset], symbols_[symbol].text_bytes};
   }
   std::string text_of(const Pair& pair) const { return std::string(text_of(pair.left)).append(text_of(pair.right)); }
   uint32_t length_of(const Pair& pair) const { return symbols_[pair.left].length + symbols_[pair.right].length; }
@@ -84,19 +84,20 @@ class Trainer {
   std::vector<Symbol> symbols_;
   std::string texts_;
   std::vector<Pair> pairs_;
-  std::vector<uint32_t> positions_;  // of all pairs, one list after the other, each rising
+  std::vector<uint32_t> positions_;  // the positions of all pairs: one rising list per pair, one after another
   uint64_t live_positions_ = 0;
   uint32_t merges_ = 0;
 
   std::vector<Candidate> heap_;
   std::vector<std::vector<uint32_t>> waiting_;  // pairs by frequency, up to `level_`
   int64_t level_ = kLevels - 1;
-  // Pairs of the frequency above `level_`, by length: from `length_` on; all others are in the heap. A merge makes only
-  // longer pairs, so those of one length are all known when their turn comes, and the heap stays small.
-  std::vector<std::vector<uint32_t>> lengths_;
-  size_t length_ = 0;
+  // Pairs of frequency `level_` + 1 and of at least `next_length_` characters, by length. All other pairs of that
+  // frequency are in the heap. A merge makes only longer pairs, so all pairs of a length are known when it is taken,
+  // and the heap stays small.
+  std::vector<std::vector<uint32_t>> by_length_;
+  size_t next_length_ = 0;
 
-  // For the merge being applied: the new pairs by their other symbol, and where they occur.
+  // State of the current merge: the new pairs by their other symbol, and their occurrences.
   struct NewPair {
     uint32_t other;
     bool other_is_left;
@@ -104,8 +105,8 @@ class Trainer {
     uint64_t frequency = 0;
     uint64_t first = 0;
   };
-  struct Place {
-    uint32_t merge = 0;  // the entry is of this merge, or of no meaning
+  struct PairSlot {
+    uint32_t merge = 0;  // `index` is valid for this merge only
     uint32_t index = 0;
   };
   struct Occurrence {
@@ -114,7 +115,7 @@ class Trainer {
   };
   static constexpr uint32_t kNotMergeable = UINT32_MAX;
   uint32_t new_pair(uint32_t other, bool other_is_left, uint32_t symbol);
-  std::vector<Place> left_places_, right_places_;
+  std::vector<PairSlot> left_slots_, right_slots_;
   std::vector<NewPair> new_pairs_;
   std::vector<Occurrence> occurrences_;
 };
@@ -137,21 +138,21 @@ Trainer::Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions
 uint32_t Trainer::add_symbol(std::string_view text, uint32_t length, ScriptSpan script) {
   symbols_.push_back({texts_.size(), static_cast<uint32_t>(text.size()), length, 0, script});
   texts_.append(text);
-  left_places_.emplace_back();
-  right_places_.emplace_back();
+  left_slots_.emplace_back();
+  right_slots_.emplace_back();
   return static_cast<uint32_t>(symbols_.size() - 1);
 }
 
 bool Trainer::mergeable(uint32_t left, uint32_t right) const {
   const Symbol &l = symbols_[left], &r = symbols_[right];
-  if (l.length + r.length > options_.max_piece_characters) return false;
+  if (l.length + r.length > options_.max_sentencepiece_length) return false;
   return l.script.last == kAnyScript || r.script.first == kInherited || r.script.first == kAnyScript ||
          l.script.last == r.script.first;
 }
 
 void Trainer::find_first_pairs() {
   std::unordered_map<uint64_t, uint32_t> rare;
-  constexpr uint32_t kDense = 512;  // pairs of the commonest characters are looked up without hashing
+  constexpr uint32_t kDense = 512;  // pairs of the most frequent characters need no hash table
   std::vector<uint32_t> dense(kDense * kDense, UINT32_MAX);
   auto index_of = [&](uint32_t left, uint32_t right) -> uint32_t& {
     if (left < kDense && right < kDense) return dense[left * kDense + right];
@@ -191,7 +192,8 @@ void Trainer::find_first_pairs() {
   }
 }
 
-// Keeps only the positions where the pair still stands, and adds up their counts. Overlapping occurrences all count.
+// Removes the positions where the pair no longer is, and adds up the counts of the others. Overlapping occurrences all
+// count.
 void Trainer::count_again(Pair& pair) {
   const uint32_t offset = symbols_[pair.left].length;
   uint32_t* const first = &positions_[pair.first];
@@ -219,9 +221,9 @@ void Trainer::wait(uint32_t pair) {
     pairs_[pair].positions = 0;
   } else if (frequency <= static_cast<uint64_t>(level_) && level_ >= 0) {
     waiting_[frequency].push_back(pair);
-  } else if (frequency == static_cast<uint64_t>(level_ + 1) && length >= length_) {
-    if (length >= lengths_.size()) lengths_.resize(length + 1);
-    lengths_[length].push_back(pair);
+  } else if (frequency == static_cast<uint64_t>(level_ + 1) && length >= next_length_) {
+    if (length >= by_length_.size()) by_length_.resize(length + 1);
+    by_length_[length].push_back(pair);
   } else {
     push(pair);
   }
@@ -241,15 +243,15 @@ void Trainer::push(uint32_t pair) {
   const Pair& p = pairs_[pair];
   unsigned char bytes[16] = {};
   const std::string_view left = text_of(p.left), right = text_of(p.right);
-  const size_t of_left = left.copy(reinterpret_cast<char*>(bytes), sizeof bytes);
-  right.copy(reinterpret_cast<char*>(bytes) + of_left, sizeof bytes - of_left);
+  const size_t left_bytes = left.copy(reinterpret_cast<char*>(bytes), sizeof bytes);
+  right.copy(reinterpret_cast<char*>(bytes) + left_bytes, sizeof bytes - left_bytes);
   std::array<uint64_t, 2> prefix{};
   for (size_t i = 0; i < sizeof bytes; ++i) prefix[i / 8] = prefix[i / 8] << 8 | bytes[i];
   heap_.push_back({p.frequency, prefix, length_of(p), pair});
   std::push_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return before(b, a); });
 }
 
-// Puts the pairs that are next in order by frequency and length into the empty heap; false where there are none.
+// Fills the empty heap with the pairs of the next frequency and length; false if there are none.
 bool Trainer::refill() {
   const auto take = [&](std::vector<uint32_t> pairs, int64_t frequency, auto&& keep) {
     for (size_t i = 0; i < pairs.size(); ++i) {
@@ -264,12 +266,12 @@ bool Trainer::refill() {
     }
   };
   while (heap_.empty()) {
-    if (length_ < lengths_.size()) {
-      take(std::exchange(lengths_[length_++], {}), level_ + 1, [&](uint32_t pair) { push(pair); });
+    if (next_length_ < by_length_.size()) {
+      take(std::exchange(by_length_[next_length_++], {}), level_ + 1, [&](uint32_t pair) { push(pair); });
     } else if (level_ >= 0) {
       const int64_t frequency = level_--;
       if (waiting_[static_cast<size_t>(frequency)].empty()) continue;
-      length_ = 0;
+      next_length_ = 0;
       take(std::exchange(waiting_[static_cast<size_t>(frequency)], {}), frequency, [&](uint32_t pair) { wait(pair); });
     } else {
       return false;
@@ -278,7 +280,7 @@ bool Trainer::refill() {
   return true;
 }
 
-// The best candidate, its frequency exact; false where there is none left.
+// Finds the best candidate, with its exact frequency; false if there is none.
 bool Trainer::next(Candidate& best) {
   while (!heap_.empty() || refill()) {
     best = heap_.front();
@@ -293,25 +295,25 @@ bool Trainer::next(Candidate& best) {
 }
 
 uint32_t Trainer::new_pair(uint32_t other, bool other_is_left, uint32_t symbol) {
-  Place& place = (other_is_left ? left_places_ : right_places_)[other];
-  if (place.merge != merges_) {
-    place.merge = merges_;
+  PairSlot& slot = (other_is_left ? left_slots_ : right_slots_)[other];
+  if (slot.merge != merges_) {
+    slot.merge = merges_;
     const bool good = other_is_left ? mergeable(other, symbol) : mergeable(symbol, other);
-    place.index = good ? static_cast<uint32_t>(new_pairs_.size()) : kNotMergeable;
+    slot.index = good ? static_cast<uint32_t>(new_pairs_.size()) : kNotMergeable;
     if (good) new_pairs_.push_back({other, other_is_left});
   }
-  return place.index;
+  return slot.index;
 }
 
-// Merges left to right. Each merge makes two new neighbours, which are pairs from that moment on, even where the next
-// merge takes one of them away again: SentencePiece remembers those too, with a frequency of 0.
+// Merges from left to right. Each occurrence makes a new pair on its left and on its right. The next occurrence may
+// remove one of them again. Such pairs are kept with a frequency of 0, as in SentencePiece.
 void Trainer::apply(const Pair& pair, uint32_t symbol) {
   const uint32_t left = pair.left, right = pair.right;
   const uint32_t left_length = symbols_[left].length, length = symbols_[symbol].length;
   new_pairs_.clear();
   occurrences_.clear();
-  uint32_t passing =
-      kNotMergeable;  // the new pair (symbol, left), the only one that may vanish again within this merge
+  // The new pair (symbol, left): the only one that this merge may remove again.
+  uint32_t removable = kNotMergeable;
   for (uint64_t i = pair.first; i < pair.first + pair.positions; ++i) {
     if (i % kCheckpoint == 0) checkpoint_();
     if (i + kAhead < positions_.size()) text_.prefetch(positions_[i + kAhead]);
@@ -332,18 +334,18 @@ void Trainer::apply(const Pair& pair, uint32_t symbol) {
     if (after != ChunkText::kSeparator) {
       const uint32_t index = new_pair(after, false, symbol);
       if (index != kNotMergeable) {
-        if (after == left) passing = index;
+        if (after == left) removable = index;
         new_pairs_[index].frequency += count;
         ++new_pairs_[index].positions;
         occurrences_.push_back({index, p});
       }
     }
   }
-  if (passing != kNotMergeable) {
+  if (removable != kNotMergeable) {
     for (Occurrence& o : occurrences_) {
-      if (o.index == passing && text_[o.position + length] != left) {
-        new_pairs_[passing].frequency -= text_.count_at(o.position);
-        --new_pairs_[passing].positions;
+      if (o.index == removable && text_[o.position + length] != left) {
+        new_pairs_[removable].frequency -= text_.count_at(o.position);
+        --new_pairs_[removable].positions;
         o.index = kNotMergeable;
       }
     }
@@ -369,7 +371,7 @@ void Trainer::apply(const Pair& pair, uint32_t symbol) {
   }
 }
 
-// Lists stand in the order of their pairs, so closing the gaps is one pass.
+// Removes the gaps between the lists of positions. The lists are in the order of their pairs, so one pass is enough.
 void Trainer::compact() {
   uint64_t to = 0;
   for (Pair& pair : pairs_) {
@@ -391,7 +393,7 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
     if (progress) progress(merges.size(), wanted);
     Pair pair = pairs_[best.pair];
     std::string piece = text_of(pair);
-    // The same string can be reached by two ways ("aa"+"a", "a"+"aa"): the second way is never merged.
+    // Two pairs can make the same string ("aa"+"a", "a"+"aa"). Only the first is merged.
     if (known.insert(piece).second) {
       ++merges_;
       const ScriptSpan l = symbols_[pair.left].script, r = symbols_[pair.right].script;
@@ -411,7 +413,7 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
 
 }  // namespace
 
-TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocabulary_size,
+TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocab_size,
                          uint64_t minimum_frequency, const Progress& progress) {
   const Checkpoint checkpoint = [&progress] {
     if (progress) progress(0, UINT64_MAX);
@@ -420,15 +422,15 @@ TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options,
   TrainingResult result;
   result.characters = alphabet.characters();
   const uint64_t taken = options.meta_pieces.size() + alphabet.characters().size();
-  if (taken >= vocabulary_size) return result;
-  const uint64_t wanted = vocabulary_size - taken;
+  if (taken >= vocab_size) return result;
+  const uint64_t wanted = vocab_size - taken;
 
-  // Rare pairs are most of all pairs and are seldom needed: forget those below a guess, and where the guess was too
-  // high (the vocabulary is large for the text) train again without it. The result is the same.
+  // Most pairs are rare, and rare pairs are seldom needed. So pairs below a guessed frequency are forgotten. If the
+  // guess was too high (the vocabulary is large for the text), training runs again without it. The result is the same.
   for (const bool guessing : {true, false}) {
     uint64_t least = minimum_frequency;
     auto text = [&] {
-      const WordTable chunks = cut_into_chunks(words, alphabet, options, checkpoint);
+      const WordTable chunks = split_into_chunks(words, alphabet, options, checkpoint);
       if (guessing) least = std::max(least, chunks.total() / wanted / 32);
       return ChunkText(chunks, alphabet);
     }();

@@ -17,17 +17,17 @@ struct Merge {
 };
 
 struct TrainingResult {
-  std::vector<Merge> merges;          // in order; fewer than wanted only where the text has no more
-  std::vector<Character> characters;  // required, in the order of the vocabulary
+  std::vector<Merge> merges;          // in order; fewer than wanted only if the text allows no more
+  std::vector<Character> characters;  // the characters of the vocabulary, in its order
 };
 
-// Called often with the merges done and wanted, and during long steps in between with (0, UINT64_MAX), which tells
-// nothing new. It may throw to stop.
+// Called often with the number of merges done and wanted. During long steps it is called with (0, UINT64_MAX), which
+// reports no progress. It may throw to stop the training.
 using Progress = std::function<void(uint64_t done, uint64_t wanted)>;
 
-// `vocabulary_size` counts meta pieces, merges and characters. `minimum_frequency` stops before rarer merges (0:
-// never).
-TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocabulary_size,
+// `vocab_size` counts meta pieces, merges and characters. Training stops before the first merge that is rarer than
+// `minimum_frequency` (0: no limit).
+TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocab_size,
                          uint64_t minimum_frequency, const Progress& progress);
 
 }  // namespace piecework

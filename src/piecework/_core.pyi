@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 class CoreModelError(ValueError): ...
 class CountOverflowError(OverflowError): ...
-class DamagedRunError(ValueError): ...
+class DamagedSpillError(ValueError): ...
 
 class PreTokenizer:
     def __init__(
@@ -70,12 +70,12 @@ class DocumentCounter:
     def write_training(self, path: bytes) -> int: ...
     def write_evaluation(self, path: bytes, plain: bool) -> int: ...
 
-class RunMerger:
+class SpillMerger:
     def __init__(self, paths: Sequence[bytes]) -> None: ...
     def words(self, rows: int, text_bytes: int) -> tuple[bytes, bytes, bytes]: ...
     def units(self, rows: int, text_bytes: int) -> tuple[bytes, bytes, bytes, bytes, bytes]: ...
 
-def merge_runs(paths: Sequence[bytes], path: bytes) -> None: ...
+def merge_spill_files(paths: Sequence[bytes], path: bytes) -> None: ...
 
 class TrainingResult:
     @property
@@ -86,16 +86,16 @@ class TrainingResult:
 def train(
     words: WordTable,
     *,
-    vocabulary_size: int,
+    vocab_size: int,
     minimum_frequency: int,
     character_coverage: float,
-    max_piece_characters: int,
+    max_sentencepiece_length: int,
     split_by_unicode_script: bool,
     split_by_number: bool,
     split_digits: bool,
     add_dummy_prefix: bool,
     meta_pieces: Sequence[str],
-    required_characters: str,
+    required_chars: str,
     progress: Callable[[int, int], None] | None = None,
 ) -> TrainingResult: ...
 def count_lines(counts: dict[str, int]) -> bytes: ...

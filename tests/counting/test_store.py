@@ -116,19 +116,19 @@ def test_folders_without_whole_counts(tmp_path: Path, counts: Counts) -> None:
         Counts.load(tmp_path)
 
 
-def write_runs(folder: Path, *documents: tuple[str, int]) -> list[Path]:
-    """A run of the words of each document, counted so many times."""
+def write_spill_files(folder: Path, *documents: tuple[str, int]) -> list[Path]:
+    """A spill file for the words of each document, which is counted `copies` times."""
     paths = []
     for number, (document, copies) in enumerate(documents):
         counter = DocumentCounter()
         counter.add_training([document], copies)
-        paths.append(folder / f"{number}.run")
+        paths.append(folder / f"{number}.spill")
         counter.write("train", paths[-1])
     return paths
 
 
-def merge_runs(folder: Path, runs: Sequence[Path]) -> dict[str, int]:
-    subset = SubsetTables(SubsetName("a", "x"), {"train": tuple(runs)})
+def merge_spill_files(folder: Path, files: Sequence[Path]) -> dict[str, int]:
+    subset = SubsetTables(SubsetName("a", "x"), {"train": tuple(files)})
     rows = ({"language": "x", "category": "a", "weight": "1"},)
     merge_tables(MergeJob((subset,), rows, folder, folder / "tmp"), lambda _: None)
     table = pyarrow.parquet.read_table(folder / "train.parquet")
@@ -138,16 +138,16 @@ def merge_runs(folder: Path, runs: Sequence[Path]) -> dict[str, int]:
 
 
 def test_counts_never_overflow_silently(tmp_path: Path) -> None:
-    runs = write_runs(tmp_path, ("a", 2**63), ("a", 2**63 - 1))
-    assert merge_runs(tmp_path, runs) == {"a": 2**64 - 1}
+    files = write_spill_files(tmp_path, ("a", 2**63), ("a", 2**63 - 1))
+    assert merge_spill_files(tmp_path, files) == {"a": 2**64 - 1}
     with pytest.raises(InputError, match="a count is too large for 64 bits"):
-        merge_runs(tmp_path, [*runs, runs[0]])
+        merge_spill_files(tmp_path, [*files, files[0]])
     assert not list(tmp_path.glob(".*.tmp"))
 
 
 @pytest.mark.parametrize("number", [0, 1, 3, 4, 5, 20])
-def test_more_runs_than_can_be_open(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merge, "MOST_OPEN_RUNS", 3)
+def test_more_spill_files_than_can_be_open(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "MAX_OPEN_FILES", 3)
     documents = [
         (f"hus {'ä' * (index % 4)} {index} mus" + "x" * 70_000 * (index == 4), index + 1) for index in range(number)
     ]
@@ -156,22 +156,22 @@ def test_more_runs_than_can_be_open(number: int, tmp_path: Path, monkeypatch: py
         first, *others = document.split(" ")
         for word in (first, *(f"▁{word}" for word in others)):
             expected[word] += copies
-    assert merge_runs(tmp_path, write_runs(tmp_path, *documents)) == expected
+    assert merge_spill_files(tmp_path, write_spill_files(tmp_path, *documents)) == expected
     assert not (tmp_path / "tmp").exists()
 
 
-def test_a_damaged_run(tmp_path: Path) -> None:
-    (run,) = write_runs(tmp_path, ("ett två tre", 1000))
-    whole = run.read_bytes()
+def test_a_damaged_spill_file(tmp_path: Path) -> None:
+    (file,) = write_spill_files(tmp_path, ("ett två tre", 1000))
+    whole = file.read_bytes()
     ends = {0, len(whole)}
     for size in range(len(whole)):
-        run.write_bytes(whole[:size])
+        file.write_bytes(whole[:size])
         try:
-            merge_runs(tmp_path, [run])
+            merge_spill_files(tmp_path, [file])
             ends.add(size)  # between two rows
         except InputError as error:
-            assert str(error).startswith(f"{tmp_path}: cannot merge the counts: {run} is truncated; remove the folder")
+            assert str(error).startswith(f"{tmp_path}: cannot merge the counts: {file} is truncated; remove the folder")
     assert len(ends) == 4
-    run.write_bytes(b"\x05" + whole[1:])
+    file.write_bytes(b"\x05" + whole[1:])
     with pytest.raises(InputError, match="is damaged"):
-        merge_runs(tmp_path, [run])
+        merge_spill_files(tmp_path, [file])

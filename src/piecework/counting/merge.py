@@ -41,7 +41,7 @@ GROUP_ROWS = 1 << 17
 GROUP_TEXT_BYTES = 64 << 20
 BATCH_TEXT_BYTES = 4 << 20
 # Each run that is open takes a file descriptor, of which a process often has 1,024, a buffer, and its current text.
-MOST_OPEN_RUNS = 128
+MAX_OPEN_FILES = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict
         raise InputError(
             f"{job.folder}: a count is too large for 64 bits; sample less, or lower the weights"
         ) from error
-    except _core.DamagedRunError as error:
+    except _core.DamagedSpillError as error:
         raise InputError(
             f"{job.folder}: cannot merge the counts: {error}; remove the folder .partial and run the command again"
         ) from error
@@ -94,28 +94,28 @@ def _merged(job: MergeJob, table: str, report: Callable[[int], None]) -> Iterato
     """The rows of all subsets, in order, in tables of no particular size."""
     for subset in job.subsets:
         runs = subset.files.get(table, ())
-        merger = _core.RunMerger(_few_runs(runs, job.temporary))
+        merger = _core.SpillMerger(_few_files(runs, job.temporary))
         while len(rows := _next_rows(merger, table)):
             yield with_names(table, rows, subset.subset)
         shutil.rmtree(job.temporary, ignore_errors=True)
         report(len(runs))
 
 
-def _next_rows(merger: _core.RunMerger, table: str) -> pa.Table:
+def _next_rows(merger: _core.SpillMerger, table: str) -> pa.Table:
     if table == "train":
         return words_to_arrow(merger.words(GROUP_ROWS, BATCH_TEXT_BYTES))
     return units_to_arrow(merger.units(GROUP_ROWS, BATCH_TEXT_BYTES))
 
 
-def _few_runs(runs: Sequence[Path], folder: Path) -> list[bytes]:
+def _few_files(runs: Sequence[Path], folder: Path) -> list[bytes]:
     """The runs, or where they are too many to be open together, some of them merged into the folder."""
     paths = deque(map(os.fsencode, runs))
-    while len(paths) > MOST_OPEN_RUNS:
+    while len(paths) > MAX_OPEN_FILES:
         folder.mkdir(parents=True, exist_ok=True)
-        together = min(MOST_OPEN_RUNS, len(paths) - MOST_OPEN_RUNS + 1)
+        together = min(MAX_OPEN_FILES, len(paths) - MAX_OPEN_FILES + 1)
         first = [paths.popleft() for _ in range(together)]
         merged = os.fsencode(folder / f"{len(list(folder.iterdir()))}.run")
-        _core.merge_runs(first, merged)
+        _core.merge_spill_files(first, merged)
         paths.append(merged)
     return list(paths)
 

@@ -61,7 +61,7 @@ class DocumentCounter:
         }
 
     def write(self, table: str, path: Path) -> int:
-        """Write a table as a run: sorted, for `_core.RunMerger`, and no file if it is empty, as it is afterwards.
+        """Write a table as a run: sorted, for `_core.SpillMerger`, and no file if it is empty, as it is afterwards.
 
         How many rows it has.
         """

@@ -38,16 +38,16 @@ def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progres
     try:
         result = _core.train(
             counts._table,
-            vocabulary_size=max(recipe.vocab_size - reserved, 0),
+            vocab_size=max(recipe.vocab_size - reserved, 0),
             minimum_frequency=recipe.minimum_frequency,
             character_coverage=recipe.character_coverage,
-            max_piece_characters=recipe.max_sentencepiece_length,
+            max_sentencepiece_length=recipe.max_sentencepiece_length,
             split_by_unicode_script=recipe.split_by_unicode_script,
             split_by_number=recipe.split_by_number,
             split_digits=recipe.split_digits,
             add_dummy_prefix=recipe.add_dummy_prefix,
             meta_pieces=[piece for piece, _ in meta.values()],
-            required_characters=recipe.required_chars,
+            required_chars=recipe.required_chars,
             progress=progress,
         )
     except OverflowError as error:

@@ -1,4 +1,4 @@
-// Sorted files of keys and counts: written, merged, damaged.
+// Spill files: writing, merging, damaged files.
 #include <unistd.h>
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 #include "check.hpp"
 #include "count/document_counter.hpp"
-#include "count/runs.hpp"
+#include "count/spill_file.hpp"
 #include "words.hpp"
 
 namespace piecework {
@@ -24,11 +24,12 @@ class Folder {
   std::string file(const std::string& name) const { return path_ / name; }
 
  private:
-  std::filesystem::path path_ = std::filesystem::temp_directory_path() / ("runs_tests-" + std::to_string(getpid()));
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("spill_file_tests-" + std::to_string(getpid()));
 };
 
 void write(const std::string& path, const Counts& counts) {
-  RunWriter writer(path);
+  SpillWriter writer(path);
   for (const auto& [key, count] : counts) {
     const size_t middle = key.size() / 2;
     writer.add(std::string_view(key).substr(0, middle), std::string_view(key).substr(middle), count);
@@ -38,7 +39,7 @@ void write(const std::string& path, const Counts& counts) {
 
 // Keys must come in order, and each once.
 Counts merged(const std::vector<std::string>& paths) {
-  RunMerger merger(paths);
+  SpillMerger merger(paths);
   Counts counts;
   while (merger.next()) {
     CHECK(counts.empty() || counts.rbegin()->first < merger.key());
@@ -47,31 +48,31 @@ Counts merged(const std::vector<std::string>& paths) {
   return counts;
 }
 
-TEST(runs_add_up) {
+TEST(spill_files_add_up) {
   const Folder folder;
   Random random(3);
-  for (size_t runs = 0; runs < 8; ++runs) {
+  for (size_t files = 0; files < 8; ++files) {
     Counts expected;
     std::vector<std::string> paths;
-    for (size_t run = 0; run < runs; ++run) {
+    for (size_t file = 0; file < files; ++file) {
       Counts counts;
       for (size_t n = random.below(3'000); n > 0; --n) {
         std::string key(random.below(3) * 8, 'a');
         for (size_t more = random.below(6); more > 0; --more) key += "ab\xFF"[random.below(4)];  // the last is NUL
         counts[key] = random.chance(10) ? random.below(UINT64_MAX >> 3) : random.below(300);
       }
-      if (random.chance(2)) counts[std::string(200'000, static_cast<char>('a' + run % 2))] = 1;  // several buffers
+      if (random.chance(2)) counts[std::string(200'000, static_cast<char>('a' + file % 2))] = 1;  // several buffers
       for (const auto& [key, count] : counts) expected[key] += count;
-      paths.push_back(folder.file(std::to_string(run)));
+      paths.push_back(folder.file(std::to_string(file)));
       write(paths.back(), counts);
     }
     CHECK(merged(paths) == expected);
-    merge_runs(paths, folder.file("all"));
+    merge_spill_files(paths, folder.file("all"));
     CHECK(merged({folder.file("all")}) == expected);
   }
 }
 
-TEST(runs_overflow_is_an_error) {
+TEST(spill_files_overflow_is_an_error) {
   const Folder folder;
   write(folder.file("most"), {{"a", UINT64_MAX}});
   write(folder.file("one"), {{"a", 1}});
@@ -79,7 +80,7 @@ TEST(runs_overflow_is_an_error) {
   CHECK_THROWS(CountOverflow, merged({folder.file("most"), folder.file("one")}));
 }
 
-TEST(runs_of_a_counter) {
+TEST(spill_files_of_a_counter) {
   const Folder folder;
   DocumentCounter counter;
   CHECK_EQUAL(counter.write_training(folder.file("none")), 0);
@@ -90,26 +91,26 @@ TEST(runs_of_a_counter) {
   CHECK_EQUAL(merged({folder.file("train")}), {{"en", 2}, {"▁en", 2}, {"▁till", 2}});
   CHECK_EQUAL(counter.write_evaluation(true, folder.file("plain")), 2);
   CHECK_EQUAL(merged({folder.file("plain")}), {{std::string("\7\0 två", 7), 1}, {"\7\1en", 1}});
-  const Unit unit = DocumentCounter::unit_of_key("\7\1en", 5);
+  const CountedUnit unit = DocumentCounter::unit_from_key("\7\1en", 5);
   CHECK(unit.bucket == 7 && unit.opens_document && unit.bytes == "en" && unit.count == 5);
   CHECK_EQUAL(counter.write_training(folder.file("again")), 0);
 }
 
-TEST(runs_damaged) {
+TEST(spill_files_damaged) {
   const Folder folder;
-  const std::string path = folder.file("run");
+  const std::string path = folder.file("spill");
   Random random(4);
   for (int round = 0; round < 3'000; ++round) {
     std::ofstream(path, std::ios::binary) << random.bytes(random.below(60));
     try {
-      RunMerger merger({path});
+      SpillMerger merger({path});
       while (merger.next()) CHECK(merger.key().size() < 60 * 60);
-    } catch (const DamagedRun&) {
+    } catch (const DamagedSpill&) {
     } catch (const CountOverflow&) {
     }
   }
-  CHECK_THROWS(std::system_error, RunReader(folder.file("missing")));
-  CHECK_THROWS(std::system_error, RunWriter(folder.file("missing/run")));
+  CHECK_THROWS(std::system_error, SpillReader(folder.file("missing")));
+  CHECK_THROWS(std::system_error, SpillWriter(folder.file("missing/spill")));
 }
 
 }  // namespace
