@@ -27,11 +27,10 @@ Progress progress_to(const std::optional<nb::callable>& callback) {
   };
 }
 
-TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minimum_frequency,
-                     float character_coverage, uint32_t max_sentencepiece_length, bool split_by_unicode_script,
-                     bool split_by_number, bool split_digits, bool add_dummy_prefix,
-                     std::vector<std::string> meta_pieces, const std::string& required_chars,
-                     const std::optional<nb::callable>& progress) {
+TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minimum_frequency, float character_coverage,
+                     uint32_t max_sentencepiece_length, bool split_by_unicode_script, bool split_by_number,
+                     bool split_digits, bool add_dummy_prefix, std::vector<std::string> meta_pieces,
+                     const std::string& required_chars, const std::optional<nb::callable>& progress) {
   TrainingOptions options;
   options.character_coverage = character_coverage;
   options.max_sentencepiece_length = max_sentencepiece_length;
