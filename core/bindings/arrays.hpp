@@ -1,47 +1,73 @@
-// Memory of the core as Python objects.
+// Memory of the core as Python objects: bytes, and NumPy arrays that own it without a copy.
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
-#include <span>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace piecework {
 
 namespace nb = nanobind;
 
-// Python's memory in one piece: what a pyarrow buffer is made from.
-inline nb::bytes raw_bytes(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
+template <class Number>
+using Array = nb::ndarray<nb::numpy, Number, nb::c_contig>;
+// An array that Python gives.
+template <class Number, class... Shape>
+using InputArray = nb::ndarray<const Number, nb::c_contig, nb::device::cpu, Shape...>;
 
+inline nb::bytes to_bytes(std::string_view data) { return nb::bytes(data.data(), data.size()); }
+
+// What `write` makes of `from`, while the GIL is released.
 template <auto write, class From>
 nb::bytes written(const From& from) {
-  std::string bytes;
+  std::string data;
   {
     nb::gil_scoped_release unlocked;
-    bytes = write(from);
+    data = write(from);
   }
-  return raw_bytes(bytes.data(), bytes.size());
+  return to_bytes(data);
 }
 
-template <class T>
-nb::bytes column_bytes(const std::vector<T>& values) {
-  return raw_bytes(values.data(), values.size() * sizeof(T));
+// An array that owns the memory of a vector. A vector of structs has their fields as the last axis of `shape`.
+template <class Number, class T>
+Array<Number> to_array(std::vector<T> values, const std::vector<size_t>& shape) {
+  size_t size = 1;
+  for (const size_t axis : shape) size *= axis;
+  static_assert(sizeof(T) % sizeof(Number) == 0);
+  if (size * sizeof(Number) != values.size() * sizeof(T)) throw std::logic_error("an array has another shape");
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  auto* const data = reinterpret_cast<Number*>(owned->data());
+  const nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  owned.release();
+  return Array<Number>(data, shape.size(), shape.data(), owner);
 }
 
-template <class T>
-std::span<const T> column_of(const nb::bytes& bytes) {
-  return {static_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+template <class Number>
+Array<Number> to_array(std::vector<Number> values) {
+  const std::vector<size_t> shape{values.size()};
+  return to_array<Number>(std::move(values), shape);
 }
 
-// So many numbers as bytes, which `fill` writes while others run.
+// An array with the numbers that `fill` writes while the GIL is released. They are not set to 0 before.
 template <class Number, class Fill>
-nb::bytes filled_bytes(size_t size, Fill&& fill) {
-  nb::bytes bytes =
-      nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size * sizeof(Number))));
-  if (!bytes.is_valid()) throw nb::python_error();
-  nb::gil_scoped_release unlocked;
-  fill(reinterpret_cast<Number*>(PyBytes_AS_STRING(bytes.ptr())));
-  return bytes;
+Array<Number> filled_array(const std::vector<size_t>& shape, Fill&& fill) {
+  size_t size = 1;
+  for (const size_t axis : shape) size *= axis;
+  auto owned = std::make_unique_for_overwrite<Number[]>(size);
+  {
+    nb::gil_scoped_release unlocked;
+    fill(owned.get());
+  }
+  auto* const data = owned.get();
+  const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<Number*>(p); });
+  owned.release();
+  return Array<Number>(data, shape.size(), shape.data(), owner);
 }
 
 }  // namespace piecework

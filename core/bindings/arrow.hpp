@@ -14,7 +14,7 @@
 
 namespace piecework {
 
-// An Arrow array of whatever library, and what keeps it alive.
+// An Arrow array of any library, and what keeps it alive.
 struct ArrowInput {
   explicit ArrowInput(nb::handle source) : capsules(nb::cast<nb::tuple>(source.attr("__arrow_c_array__")())) {
     schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(capsules[0].ptr(), "arrow_schema"));
@@ -25,6 +25,12 @@ struct ArrowInput {
   const ArrowSchema* schema = nullptr;
   const ArrowArray* array = nullptr;
 };
+
+// A copy in Python's memory, from which a pyarrow buffer is made.
+template <class Column>
+nb::bytes buffer(const Column& column) {
+  return nb::bytes(column.data(), column.size() * sizeof(*column.data()));
+}
 
 // Texts with counts, as the buffers of a large_utf8 and a uint64 column.
 struct TextColumns {
@@ -37,18 +43,17 @@ struct TextColumns {
     data.reserve(text_bytes);
     counts.reserve(rows);
   }
-  // What was added to `data` since the last row is the text of this one.
+  // The text of this row is what was added to `data` since the last row.
   void end_row(uint64_t count) {
     offsets.push_back(static_cast<int64_t>(data.size()));
     counts.push_back(count);
   }
   std::tuple<nb::bytes, nb::bytes, nb::bytes> buffers() const {
-    return {raw_bytes(offsets.data(), offsets.size() * sizeof(int64_t)), raw_bytes(data.data(), data.size()),
-            raw_bytes(counts.data(), counts.size() * sizeof(uint64_t))};
+    return {buffer(offsets), buffer(data), buffer(counts)};
   }
 };
 
-// Units, with their buckets, a byte each, and flags, a bit each, before the text.
+// Units: their buckets as bytes and their `opens` flags as bits, then text and count.
 struct UnitColumns : TextColumns {
   std::string buckets, opens;
 
@@ -60,8 +65,7 @@ struct UnitColumns : TextColumns {
     end_row(unit.count);
   }
   std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> buffers() const {
-    return std::tuple_cat(std::tuple{raw_bytes(buckets.data(), buckets.size()), raw_bytes(opens.data(), opens.size())},
-                          TextColumns::buffers());
+    return std::tuple_cat(std::tuple{buffer(buckets), buffer(opens)}, TextColumns::buffers());
   }
 };
 

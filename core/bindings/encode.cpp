@@ -8,6 +8,8 @@
 #include "bindings/bindings.hpp"
 #include "bindings/text.hpp"
 #include "encode/encoder.hpp"
+#include "encode/merge_list.hpp"
+#include "encode/whole_pieces.hpp"
 #include "model/vocabulary.hpp"
 #include "text/utf8.hpp"
 
@@ -73,60 +75,67 @@ nb::list encode_batch(const Encoder& encoder, nb::sequence texts, unsigned threa
   return out;
 }
 
-// Turns places in the bytes of a text into places in its characters.
-class CharacterPlaces {
+// Turns offsets in the bytes of a text into offsets in its characters.
+class CharacterOffsets {
  public:
-  explicit CharacterPlaces(std::string_view utf8) : places_(utf8.size() + 1) {
+  explicit CharacterOffsets(std::string_view utf8) : offsets_(utf8.size() + 1) {
     uint32_t characters = 0;
     for (size_t i = 0; i < utf8.size(); ++i) {
-      places_[i] = characters;
+      offsets_[i] = characters;
       if (i + 1 == utf8.size() || !is_continuation(static_cast<unsigned char>(utf8[i + 1]))) ++characters;
     }
-    places_[utf8.size()] = characters;
+    offsets_[utf8.size()] = characters;
   }
-  uint32_t operator[](size_t byte) const { return places_[byte]; }
+  uint32_t operator[](size_t byte) const { return offsets_[byte]; }
 
  private:
-  std::vector<uint32_t> places_;
+  std::vector<uint32_t> offsets_;
 };
 
-// Ids, starts and ends of the tokens of a text as columns of uint32, places in characters.
-std::tuple<nb::bytes, nb::bytes, nb::bytes> encode_columns(const Encoder& encoder, nb::str text) {
+using Column = Array<uint32_t>;
+
+// Ids, starts and ends of the tokens of a text; offsets are in characters.
+using TokenColumns = std::tuple<Column, Column, Column>;
+
+TokenColumns encode_columns(const Encoder& encoder, nb::str text) {
   TextBatch batch;
   batch.add(text);
   std::vector<uint32_t> ids, starts, ends;
   {
     nb::gil_scoped_release unlocked;
-    const CharacterPlaces places(batch.views[0]);
+    const CharacterOffsets offsets(batch.views[0]);
     for (const TokenSpan& span : encoder.encode_spans(batch.views[0])) {
       ids.push_back(span.id);
-      starts.push_back(places[span.begin]);
-      ends.push_back(places[span.end]);
+      starts.push_back(offsets[span.begin]);
+      ends.push_back(offsets[span.end]);
     }
   }
-  return {column_bytes(ids), column_bytes(starts), column_bytes(ends)};
+  return {to_array(std::move(ids)), to_array(std::move(starts)), to_array(std::move(ends))};
 }
 
-// Piece, unit, start, middle and end of each merge, as columns of uint32; places in characters.
-std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> merge_columns(const Encoder& encoder, nb::str text) {
+// Piece, unit, start, middle and end of each merge of a text; offsets are in characters.
+using MergeColumns = std::tuple<Column, Column, Column, Column, Column>;
+
+MergeColumns merge_columns(const Encoder& encoder, nb::str text) {
   TextBatch batch;
   batch.add(text);
   std::vector<uint32_t> pieces, units, starts, middles, ends;
   {
     nb::gil_scoped_release unlocked;
-    const CharacterPlaces places(batch.views[0]);
+    const CharacterOffsets offsets(batch.views[0]);
     for (const TextMerge& merge : encoder.merges(batch.views[0])) {
       pieces.push_back(merge.piece);
       units.push_back(merge.unit);
-      starts.push_back(places[merge.begin]);
-      middles.push_back(places[merge.middle]);
-      ends.push_back(places[merge.end]);
+      starts.push_back(offsets[merge.begin]);
+      middles.push_back(offsets[merge.middle]);
+      ends.push_back(offsets[merge.end]);
     }
   }
-  return {column_bytes(pieces), column_bytes(units), column_bytes(starts), column_bytes(middles), column_bytes(ends)};
+  return {to_array(std::move(pieces)), to_array(std::move(units)), to_array(std::move(starts)),
+          to_array(std::move(middles)), to_array(std::move(ends))};
 }
 
-// (id, piece, start, end) of each token; places are in characters of a str, in bytes of a bytes.
+// (id, piece, start, end) of each token; offsets are in characters of a str, in bytes of a bytes.
 nb::list encode_spans(const Encoder& encoder, nb::handle text) {
   TextBatch batch;
   batch.add(text);
@@ -136,7 +145,7 @@ nb::list encode_spans(const Encoder& encoder, nb::handle text) {
     nb::gil_scoped_release unlocked;
     spans = encoder.encode_spans(utf8);
     if (PyUnicode_Check(text.ptr())) {
-      // Places never go back by more than one token, so one walk over the text turns bytes into characters.
+      // Offsets never go back by more than one token, so one walk over the text turns bytes into characters.
       size_t byte = 0, character = 0;
       const auto character_at = [&](size_t target) {
         for (; byte > target; --byte) character -= !is_continuation(static_cast<unsigned char>(utf8[byte - 1]));
@@ -183,13 +192,14 @@ void bind_encode(nb::module_& m) {
           "whole_pieces",
           [](const Encoder& encoder, std::string before, std::string after, std::vector<uint32_t> ids_before,
              std::vector<uint32_t> ids_after, bool plain_spaces) {
-            std::string whole;
+            std::vector<uint8_t> whole;
             {
               nb::gil_scoped_release unlocked;
               whole = whole_pieces(encoder, {std::move(before), std::move(after), std::move(ids_before),
                                              std::move(ids_after), plain_spaces});
             }
-            return raw_bytes(whole.data(), whole.size());
+            const size_t pieces = whole.size();
+            return to_array<bool>(std::move(whole), {pieces});
           },
           nb::kw_only(), nb::arg("before"), nb::arg("after"), nb::arg("ids_before"), nb::arg("ids_after"),
           nb::arg("plain_spaces"))

@@ -3,6 +3,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <type_traits>
+
 #include "bindings/arrays.hpp"
 #include "bindings/arrow.hpp"
 #include "bindings/bindings.hpp"
@@ -29,48 +34,87 @@ void add_units(UnitSet& units, uint32_t group, nb::handle buckets, nb::handle op
   units.add(group, {strings, bucket, open, count});
 }
 
-nb::dict evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> merges, std::vector<uint32_t> sizes,
-                  std::vector<uint32_t> blocks, uint32_t frequency_groups, unsigned threads) {
+// What `evaluate` gives, each an array; the axes are those of `Evaluation`, and fields of a struct are the last one.
+struct EvaluationArrays {
+  nb::object totals, frequencies, sizes, curve, types, single_types, detached;
+};
+
+template <class Totals>
+constexpr size_t kFields = Totals::kNames.size();
+
+template <class Totals>
+nb::tuple field_names() {
+  nb::list names;
+  for (const char* name : Totals::kNames) names.append(name);
+  return nb::tuple(names);
+}
+
+EvaluationArrays evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> merges,
+                          std::vector<uint32_t> sizes, std::vector<uint32_t> blocks, uint32_t frequency_groups,
+                          unsigned threads) {
+  const EvaluationRequest request{std::move(merges), std::move(sizes), std::move(blocks), frequency_groups, threads};
   Evaluation result;
   {
     nb::gil_scoped_release unlocked;
-    result = evaluate_units(encoder, units,
-                            {std::move(merges), std::move(sizes), std::move(blocks), frequency_groups, threads});
+    result = evaluate_units(encoder, units, request);
   }
+  const size_t groups = units.groups(), tables = request.blocks.size();
+  const size_t table_groups =
+      groups / std::max<size_t>(std::accumulate(request.blocks.begin(), request.blocks.end(), size_t{0}), 1);
+  const bool has_sizes = !request.merges.empty();
+  const size_t size_count = has_sizes ? request.sizes.size() : 0, points = has_sizes ? request.merges.size() + 1 : 0;
+  const size_t only_in = result.types.size() / (tables * (table_groups + 1));
   const FrequencyTable& frequencies = result.frequencies;
+  const std::vector<size_t> shape{frequencies.groups(), encoder.model().size()};
   const auto write = [&](auto* out) { frequencies.write_by_group(out); };
-  nb::dict out;
-  out["totals"] = column_bytes(result.totals);
-  out["frequencies"] = frequencies.is_small() ? filled_bytes<uint32_t>(frequencies.size(), write)
-                                              : filled_bytes<uint64_t>(frequencies.size(), write);
-  out["sizes"] = column_bytes(result.sizes);
-  out["curve"] = column_bytes(result.curve);
-  out["detached"] = column_bytes(result.detached);
-  out["types"] = column_bytes(result.types);
-  out["single_types"] = column_bytes(result.single_types);
+  EvaluationArrays out;
+  out.totals = nb::cast(to_array<int64_t>(std::move(result.totals), {groups, UnitSet::kBuckets, kFields<TokenTotals>}));
+  out.frequencies = frequencies.is_small() ? nb::cast(filled_array<uint32_t>(shape, write))
+                                           : nb::cast(filled_array<int64_t>(shape, write));
+  out.sizes = nb::cast(
+      to_array<int64_t>(std::move(result.sizes), {groups, UnitSet::kBuckets, size_count, kFields<SizeTotals>}));
+  out.curve = nb::cast(to_array<int64_t>(std::move(result.curve), {tables, table_groups, points, kFields<SizeTotals>}));
+  out.types = nb::cast(to_array<int64_t>(std::move(result.types), {tables, table_groups + 1, only_in}));
+  out.single_types = nb::cast(
+      to_array<int64_t>(std::move(result.single_types), {1 + request.sizes.size(), tables, table_groups + 1, only_in}));
+  const size_t detached = result.detached.size();
+  out.detached =
+      nb::cast(to_array<uint64_t>(std::move(result.detached), {detached, sizeof(Detached) / sizeof(uint64_t)}));
   return out;
 }
 
-nb::bytes frequencies_of_smaller(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
-                                 const std::vector<uint32_t>& ids, const nb::bytes& frequencies, size_t groups,
-                                 const nb::bytes& detached) {
-  const size_t given = groups * encoder.model().size(), wanted = groups * ids.size();
-  const bool small = frequencies.size() == given * sizeof(uint32_t);
-  if ((!small && frequencies.size() != given * sizeof(uint64_t)) || detached.size() % sizeof(Detached)) {
-    throw nb::value_error("frequencies and detached are columns that evaluate gives");
+template <class Given>
+nb::object smaller_frequencies_from(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
+                                    const std::vector<uint32_t>& ids, InputArray<Given, nb::ndim<2>> frequencies,
+                                    InputArray<uint64_t, nb::shape<-1, 4>> detached) {
+  if (frequencies.shape(1) != encoder.model().size()) {
+    throw nb::value_error("frequencies must have a column for each piece");
   }
-  const auto of_given = [&](auto column) {
-    bool fits = true;
-    const auto write = [&](auto* out) {
-      fits = smaller_frequencies(encoder, merges, kept, ids, column, column_of<Detached>(detached), out);
-    };
-    if constexpr (sizeof(column[0]) == sizeof(uint32_t)) {
-      nb::bytes out = filled_bytes<uint32_t>(wanted, write);
-      if (fits) return out;
-    }
-    return filled_bytes<uint64_t>(wanted, write);
-  };
-  return small ? of_given(column_of<uint32_t>(frequencies)) : of_given(column_of<uint64_t>(frequencies));
+  const std::span<const Given> given(frequencies.data(), frequencies.size());
+  const std::span<const Detached> moved(reinterpret_cast<const Detached*>(detached.data()), detached.shape(0));
+  bool fits = true;
+  const auto write = [&](auto* out) { fits = smaller_frequencies(encoder, merges, kept, ids, given, moved, out); };
+  const std::vector<size_t> shape{frequencies.shape(0), ids.size()};
+  if constexpr (std::is_same_v<Given, uint32_t>) {
+    nb::object out = nb::cast(filled_array<uint32_t>(shape, write));
+    if (fits) return out;
+  }
+  return nb::cast(filled_array<int64_t>(shape, write));
+}
+
+Array<int64_t> text_totals(UnitSet& units) {
+  std::vector<UnitSet::TextTotals> totals;
+  {
+    nb::gil_scoped_release unlocked;  // the first call sorts all units
+    totals = units.text_totals();
+  }
+  return to_array<int64_t>(std::move(totals), {units.groups(), UnitSet::kBuckets, kFields<UnitSet::TextTotals>});
+}
+
+template <class Given>
+void bind_smaller_frequencies(nb::module_& m) {
+  m.def("smaller_frequencies", &smaller_frequencies_from<Given>, nb::arg("encoder"), nb::kw_only(), nb::arg("merges"),
+        nb::arg("kept"), nb::arg("ids"), nb::arg("frequencies"), nb::arg("detached"));
 }
 
 }  // namespace
@@ -81,19 +125,26 @@ void bind_evaluate(nb::module_& m) {
       .def("__len__", &UnitSet::size, nb::call_guard<nb::gil_scoped_release>())
       .def("add_columns", &add_units, nb::arg("group"), nb::arg("buckets"), nb::arg("opens"), nb::arg("units"),
            nb::arg("counts"))
-      .def("text_totals", [](UnitSet& units) {
-        std::vector<UnitSet::TextTotals> totals;
-        {
-          nb::gil_scoped_release unlocked;  // the first to ask has them arranged
-          totals = units.text_totals();
-        }
-        return column_bytes(totals);
-      });
+      .def("text_totals", &text_totals);
+
+  nb::class_<EvaluationArrays>(m, "Evaluation")
+      .def_ro("totals", &EvaluationArrays::totals)
+      .def_ro("frequencies", &EvaluationArrays::frequencies)
+      .def_ro("sizes", &EvaluationArrays::sizes)
+      .def_ro("curve", &EvaluationArrays::curve)
+      .def_ro("types", &EvaluationArrays::types)
+      .def_ro("single_types", &EvaluationArrays::single_types)
+      .def_ro("detached", &EvaluationArrays::detached);
+
+  // The names of the last axis of totals, sizes and curve, and text_totals.
+  m.attr("TOKEN_TOTALS") = field_names<TokenTotals>();
+  m.attr("SIZE_TOTALS") = field_names<SizeTotals>();
+  m.attr("TEXT_TOTALS") = field_names<UnitSet::TextTotals>();
 
   m.def("evaluate", &evaluate, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"), nb::arg("sizes"),
         nb::arg("blocks"), nb::arg("frequency_groups"), nb::arg("threads"));
-  m.def("smaller_frequencies", &frequencies_of_smaller, nb::arg("encoder"), nb::kw_only(), nb::arg("merges"),
-        nb::arg("kept"), nb::arg("ids"), nb::arg("frequencies"), nb::arg("groups"), nb::arg("detached"));
+  bind_smaller_frequencies<uint32_t>(m);
+  bind_smaller_frequencies<int64_t>(m);
 }
 
 }  // namespace piecework

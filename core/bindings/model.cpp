@@ -35,7 +35,7 @@ nb::bytes count_lines(const nb::dict& counts) {
     char* const end = std::to_chars(digits, std::end(digits), nb::cast<uint64_t>(count)).ptr;
     lines.append(1, '\t').append(digits, end).append(1, '\n');
   }
-  return raw_bytes(lines.data(), lines.size());
+  return to_bytes(lines);
 }
 
 nb::list text_list(const Vocabulary& vocabulary) {
@@ -64,7 +64,9 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("texts", &text_list)
       .def_prop_ro("scores", [](const Vocabulary& vocabulary) { return vocabulary.scores; })
       .def_prop_ro("types",
-                   [](const Vocabulary& vocabulary) { return raw_bytes(vocabulary.types.data(), vocabulary.size()); })
+                   [](const Vocabulary& vocabulary) {
+                     return nb::bytes(reinterpret_cast<const char*>(vocabulary.types.data()), vocabulary.size());
+                   })
       .def("to_bytes", &written<write_pieces, Vocabulary>)
       .def("vocab_text", &written<vocab_text, Vocabulary>)
       .def("ids_json", &written<ids_json, Vocabulary>)

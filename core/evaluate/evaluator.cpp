@@ -108,7 +108,7 @@ class Worker {
       sum.continued += totals.continued * count;
       sum.split_words += totals.split_words * count;
       sum.unknown += totals.unknown * count;
-      sum.bytes += totals.bytes * count;
+      sum.byte_tokens += totals.byte_tokens * count;
       if (smaller_) add_to_sizes(cell, static_cast<int64_t>(count));
       in_group += count;
       if (row + 1 < last && row[1].group == row->group) continue;
@@ -151,7 +151,7 @@ class Worker {
     totals.tokens = tokens_.size();
     for (size_t i = 0; i < tokens_.size(); ++i) {
       totals.unknown += model_.types[tokens_[i].id] == PieceType::unknown;
-      totals.bytes += model_.types[tokens_[i].id] == PieceType::byte;
+      totals.byte_tokens += model_.types[tokens_[i].id] == PieceType::byte;
       if (!tokens_[i].starts) continue;
       ++totals.starts;
       totals.continued += i + 1 < tokens_.size() ? !tokens_[i + 1].starts : followed_;
@@ -327,7 +327,7 @@ void add_up(Evaluation& sum, const Evaluation& part) {
     sum.totals[i].continued += part.totals[i].continued;
     sum.totals[i].split_words += part.totals[i].split_words;
     sum.totals[i].unknown += part.totals[i].unknown;
-    sum.totals[i].bytes += part.totals[i].bytes;
+    sum.totals[i].byte_tokens += part.totals[i].byte_tokens;
   }
   sum.frequencies.add(part.frequencies);
   for (size_t i = 0; i < sum.sizes.size(); ++i) sum.sizes[i] += part.sizes[i];
@@ -341,6 +341,7 @@ void add_up(Evaluation& sum, const Evaluation& part) {
 
 Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request) {
   encoder.require_independent_units();
+  if (request.merges.empty() && !request.sizes.empty()) throw std::invalid_argument("sizes need merges");
   if (units.cuts_lines() && !encoder.newlines_stand_alone()) {
     throw std::invalid_argument("units were cut at newlines, which do not stand alone in this model");
   }
@@ -408,7 +409,7 @@ bool smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& me
       *out++ = static_cast<Number>(of_group[id]);
     }
   }
-  return largest <= std::numeric_limits<Number>::max();
+  return largest <= static_cast<uint64_t>(std::numeric_limits<Number>::max());
 }
 
 #define PIECEWORK_SMALLER_FREQUENCIES(Given, Number)                                                                 \
@@ -416,7 +417,7 @@ bool smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& me
                                     const std::vector<uint32_t>&, std::span<const Given>, std::span<const Detached>, \
                                     Number*)
 PIECEWORK_SMALLER_FREQUENCIES(uint32_t, uint32_t);
-PIECEWORK_SMALLER_FREQUENCIES(uint32_t, uint64_t);
-PIECEWORK_SMALLER_FREQUENCIES(uint64_t, uint64_t);
+PIECEWORK_SMALLER_FREQUENCIES(uint32_t, int64_t);
+PIECEWORK_SMALLER_FREQUENCIES(int64_t, int64_t);
 
 }  // namespace piecework

@@ -2,6 +2,7 @@
 // sizes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,17 +13,19 @@
 
 namespace piecework {
 
-// What is counted of each group and bucket, in this order.
+// The totals of a group and bucket. Python reads them as an array with these names.
 struct TokenTotals {
   uint64_t tokens = 0;
   uint64_t starts = 0;       // tokens that start with ▁
   uint64_t continued = 0;    // of those, followed by a token that does not
   uint64_t split_words = 0;  // whitespace words of two or more tokens
   uint64_t unknown = 0;
-  uint64_t bytes = 0;  // tokens that are byte pieces
+  uint64_t byte_tokens = 0;  // tokens that are byte pieces
+  static constexpr std::array kNames{"tokens", "starts", "continued", "split_words", "unknown", "byte_tokens"};
 };
+static_assert(sizeof(TokenTotals) == TokenTotals::kNames.size() * sizeof(uint64_t));
 
-// The figures that depend on the vocabulary size.
+// The totals that depend on the vocabulary size.
 struct SizeTotals {
   int64_t tokens = 0, starts = 0, continued = 0, split_words = 0;
   SizeTotals& operator+=(const SizeTotals& other) {
@@ -32,7 +35,9 @@ struct SizeTotals {
     split_words += other.split_words;
     return *this;
   }
+  static constexpr std::array kNames{"tokens", "starts", "continued", "split_words"};
 };
+static_assert(sizeof(SizeTotals) == SizeTotals::kNames.size() * sizeof(int64_t));
 
 // So many units of a group with several spaces and text have a token that starts with the last space from `from` merges
 // on, and not before: then it is part of the run.

@@ -1,6 +1,7 @@
 // The text to evaluate on: distinct units, and where each occurs how often.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -46,7 +47,9 @@ class UnitSet {
   };
   struct TextTotals {  // of a group and bucket
     uint64_t words = 0, characters = 0, bytes = 0;
+    static constexpr std::array kNames{"words", "characters", "bytes"};
   };
+  static_assert(sizeof(TextTotals) == TextTotals::kNames.size() * sizeof(uint64_t));
 
   uint32_t groups() const { return groups_; }
   bool cuts_lines() const { return cut_lines_; }

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
-#include <numeric>
 
 #include "text/bytes.hpp"
+#include "text/json.hpp"
 #include "text/utf8.hpp"
 
 namespace piecework {
@@ -116,72 +116,6 @@ bool is_run(std::string_view text) {
 // The score, or the lowest where a damaged model has none that could be compared.
 float ordered(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
 
-// By id: how many different scores are higher.
-std::vector<uint32_t> score_ranks(const std::vector<float>& scores) {
-  std::vector<uint32_t> order(scores.size()), ranks(scores.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto higher = [&](uint32_t a, uint32_t b) { return ordered(scores[a]) > ordered(scores[b]); };
-  // Training leaves pieces in this order.
-  if (!std::is_sorted(order.begin(), order.end(), higher)) std::sort(order.begin(), order.end(), higher);
-  for (size_t i = 1; i < order.size(); ++i) {
-    ranks[order[i]] = ranks[order[i - 1]] + higher(order[i - 1], order[i]);
-  }
-  return ranks;
-}
-
-// Two pieces whose texts together are a third.
-struct Merge {
-  uint32_t left, right, piece;
-};
-
-// All of normal pieces, in the order of a list of merges.
-std::vector<Merge> ranked_merges(const Encoder& encoder) {
-  const Model& model = encoder.model();
-  const auto is_normal = [&](SymbolId id) { return id < model.size() && model.types[id] == PieceType::normal; };
-  std::vector<Merge> merges;
-  encoder.for_each_merge([&](SymbolId left, SymbolId right, SymbolId piece) {
-    if (is_normal(left) && is_normal(right) && is_normal(piece)) merges.push_back({left, right, piece});
-  });
-  // Scores are few pieces each: merges are dealt out by score, and only those of one score compared.
-  const std::vector<uint32_t> ranks = score_ranks(model.scores);
-  std::vector<uint32_t> ends(model.size() + 1, 0);
-  for (const Merge& merge : merges) ++ends[ranks[merge.piece] + 1];
-  std::partial_sum(ends.begin(), ends.end(), ends.begin());
-  std::vector<Merge> ranked(merges.size());
-  for (const Merge& merge : merges) ranked[ends[ranks[merge.piece]]++] = merge;
-  const auto left_characters = [&](const Merge& merge) {
-    const std::string& text = model.pieces[merge.left];
-    return std::count_if(text.begin(), text.end(),
-                         [](char c) { return !is_continuation(static_cast<unsigned char>(c)); });
-  };
-  for (auto first = ranked.begin(); first != ranked.end();) {
-    const auto last = ranked.begin() + ends[ranks[first->piece]];
-    std::sort(first, last, [&](const Merge& a, const Merge& b) {
-      // Starts of one text, the usual case, need not be counted.
-      if (a.piece == b.piece) return model.pieces[a.left].size() > model.pieces[b.left].size();
-      const auto x = left_characters(a), y = left_characters(b);
-      return x != y ? x > y : a.piece < b.piece;
-    });
-    first = last;
-  }
-  return ranked;
-}
-
-void put_json(std::string& out, std::string_view text) {
-  constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
-  out += '"';
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') {
-      out += c;
-    } else if (const size_t at = kEscaped.find(c); at != kEscaped.npos) {
-      out.append(1, '\\').append(1, kLetters[at]);
-    } else {
-      out.append("\\u00").append(1, c < 0x10 ? '0' : '1').append(1, "0123456789abcdef"[c & 15]);
-    }
-  }
-  out += '"';
-}
-
 }  // namespace
 
 Vocabulary read_pieces(std::string_view file) {
@@ -254,94 +188,10 @@ std::string ids_json(const Vocabulary& vocabulary) {
   std::string out = "{";
   for (size_t id = 0; id < vocabulary.size(); ++id) {
     if (id > 0) out += ',';
-    put_json(out, vocabulary.texts[id]);
+    append_json_string(out, vocabulary.texts[id]);
     out.append(1, ':').append(std::to_string(id));
   }
   return out + '}';
-}
-
-std::string merges_json(const Encoder& encoder) {
-  const Model& model = encoder.model();
-  std::vector<std::string> texts(model.size());
-  for (size_t id = 0; id < model.size(); ++id) put_json(texts[id], model.pieces[id]);
-  const std::vector<Merge> merges = ranked_merges(encoder);
-  size_t size = 2;
-  for (const auto& [left, right, piece] : merges) size += texts[left].size() + texts[right].size() + 4;
-  std::string out = "[";
-  out.reserve(size);
-  for (const auto& [left, right, piece] : merges) {
-    if (out.size() > 1) out += ',';
-    out.append(1, '[').append(texts[left]).append(1, ',').append(texts[right]).append(1, ']');
-  }
-  return out += ']';
-}
-
-namespace {
-
-// Whether nothing merges with what stands around a piece: a character that is in no piece, or before it the longest
-// of the user-defined symbols that start alike.
-bool keeps_apart(const Encoder& encoder, const Frame& frame) {
-  const Model& model = encoder.model();
-  const auto is_border = [&](const std::string& text) {
-    if (text.empty()) return false;
-    const Decoded c = decode_utf8(text.data(), text.data() + text.size());
-    return c.length == text.size() && encoder.is_border(c.code);
-  };
-  if (!frame.after.empty() && !is_border(frame.after)) return false;
-  if (is_border(frame.before)) return true;
-  bool is_symbol = false;
-  for (size_t id = 0; id < model.size(); ++id) {
-    if (model.types[id] != PieceType::user_defined || !model.pieces[id].starts_with(frame.before)) continue;
-    if (model.pieces[id].size() > frame.before.size()) return false;
-    is_symbol = !frame.ids_before.empty() && frame.ids_before.back() == id;
-  }
-  return is_symbol;
-}
-
-}  // namespace
-
-std::string whole_pieces(const Encoder& encoder, const Frame& frame) {
-  const Model& model = encoder.model();
-  std::string whole(model.size(), 0), texts;
-  std::vector<uint32_t> unsure;
-  std::vector<size_t> ends;
-  // A tree says whether merging a piece's characters, and nothing else, leads to the piece.
-  const bool apart = keeps_apart(encoder, frame);
-  for (uint32_t id = 0; id < model.size(); ++id) {
-    if (apart && encoder.only_merges(id)) {
-      whole[id] = encoder.trees()[id].time != MergeTrees::kNever;
-      continue;
-    }
-    unsure.push_back(id);
-    texts += frame.before;
-    size_t at = texts.size();
-    texts += model.pieces[id];
-    if (frame.plain_spaces) {
-      for (; (at = texts.find(kSpaceMarkUtf8, at)) != texts.npos;) texts.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
-    }
-    texts += frame.after;
-    ends.push_back(texts.size());
-  }
-  std::vector<std::string_view> views;
-  size_t begin = 0;
-  for (const size_t end : ends) {
-    views.emplace_back(texts.data() + begin, end - begin);
-    begin = end;
-  }
-  std::vector<uint32_t> expected = frame.ids_before;
-  expected.push_back(0);
-  expected.insert(expected.end(), frame.ids_after.begin(), frame.ids_after.end());
-  auto id = unsure.begin();
-  for (const Encoder::Batch& batch : encoder.encode_batch(views, 1)) {
-    const uint32_t* ids = batch.ids.data();
-    for (const size_t end : batch.ends) {
-      const uint32_t* last = batch.ids.data() + end;
-      expected[frame.ids_before.size()] = *id;
-      whole[*id++] = std::equal(ids, last, expected.begin(), expected.end());
-      ids = last;
-    }
-  }
-  return whole;
 }
 
 std::vector<char32_t> lone_characters(const Vocabulary& vocabulary) {

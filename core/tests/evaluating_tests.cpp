@@ -78,7 +78,7 @@ TokenTotals count_whole(const Encoder& encoder, const std::vector<std::string>& 
     for (size_t i = 0; i < ids.size(); ++i) {
       const auto starts = [&](size_t at) { return encoder.model().pieces[ids[at]].starts_with("▁"); };
       ++totals.tokens;
-      totals.bytes += encoder.model().types[ids[i]] == PieceType::byte;
+      totals.byte_tokens += encoder.model().types[ids[i]] == PieceType::byte;
       totals.unknown += encoder.model().types[ids[i]] == PieceType::unknown;
       if (!starts(i)) continue;
       ++totals.starts;
@@ -114,7 +114,7 @@ void check_documents(const Model& model, bool cut) {
   CHECK_EQUAL(totals.tokens, expected.tokens);
   CHECK_EQUAL(totals.starts, expected.starts);
   CHECK_EQUAL(totals.continued, expected.continued);
-  CHECK_EQUAL(totals.bytes, expected.bytes);
+  CHECK_EQUAL(totals.byte_tokens, expected.byte_tokens);
   CHECK_EQUAL(totals.unknown, expected.unknown);
 }
 

@@ -10,6 +10,8 @@
 
 #include "count/word_counter.hpp"
 #include "encode/encoder.hpp"
+#include "encode/merge_list.hpp"
+#include "encode/whole_pieces.hpp"
 #include "model/vocabulary.hpp"
 #include "models.hpp"
 #include "slow_encoder.hpp"
@@ -211,7 +213,7 @@ void fuzz_whole_pieces(Random& random, const Encoder& encoder) {
     const size_t tokens = std::min(frame.ids_after.size(), model.byte_fallback ? border.size() : 1);
     frame.ids_after.erase(frame.ids_after.begin(), frame.ids_after.end() - static_cast<std::ptrdiff_t>(tokens));
   }
-  const std::string whole = whole_pieces(encoder, frame);
+  const std::vector<uint8_t> whole = whole_pieces(encoder, frame);
   REQUIRE(whole.size() == model.size());
   for (uint32_t id = 0; id < model.size(); ++id) {
     const std::string piece = frame.plain_spaces ? with_spaces_for_marks(model.pieces[id]) : model.pieces[id];

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from piecework import _core
-from piecework.corpus.sampling import BUCKETS
 from piecework.errors import ModelError
 from piecework.evaluation.curves import Sizes
 from piecework.evaluation.metrics import Array, UnitKind
@@ -17,10 +16,10 @@ from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["SIZE_TOTALS", "TEXT_TOTALS", "TOKEN_TOTALS", "Evaluator", "PassResult", "TableTotals"]
 
-# The core's totals, in its order.
-TOKEN_TOTALS = ("tokens", "starts", "continued", "split_words", "unknown", "byte_tokens")
-SIZE_TOTALS = TOKEN_TOTALS[:4]
-TEXT_TOTALS = ("words", "characters", "bytes")
+# The names along the last axis of the core's arrays. Those of sizes are the first of those of tokens.
+TOKEN_TOTALS = _core.TOKEN_TOTALS
+SIZE_TOTALS = _core.SIZE_TOTALS
+TEXT_TOTALS = _core.TEXT_TOTALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,8 @@ class PassResult:
     vocab_size: int
     totals: Mapping[UnitKind, Array]
     """[G][B][32][`TOKEN_TOTALS`]."""
-    frequencies: bytes
-    """[G][B][pieces], as the core returns them."""
+    frequencies: Array
+    """[G times B][pieces], as the core returns them."""
     sizes: Mapping[UnitKind, Array]
     """[G][B][32][requested sizes][`SIZE_TOTALS`]; empty without requested sizes."""
     curves: Mapping[UnitKind, Array]
@@ -55,12 +54,12 @@ class PassResult:
     """Distinct words, [G + 1][B + 1]; the last group is all groups, the last block is words in several blocks."""
     single_types: Mapping[UnitKind, Array]
     """Distinct words of one token, [1 + requested sizes][G + 1][B + 1]; the first is the full vocabulary."""
-    detached: bytes = b""
+    detached: Array | None = None
     """What `smaller_frequencies` needs besides the frequencies."""
 
     def by_block(self) -> dict[UnitKind, Array]:
         """The frequencies, [G][B][pieces]."""
-        return self.arranged.frequencies(self.frequencies, self.vocab_size)
+        return self.arranged.frequencies(self.frequencies)
 
     def totals_by_table(self) -> dict[UnitKind, TableTotals]:
         """The totals of each table, summed over blocks."""
@@ -96,7 +95,7 @@ class Evaluator:
                 self._tokenizer._encoder,
                 arranged.units,
                 merges=sizes.merges if sizes else [],
-                sizes=sizes.wanted_merges if sizes else [],
+                sizes=sizes.wanted_merges if sizes and sizes.merges else [],
                 blocks=list(arranged.blocks.values()),
                 frequency_groups=arranged.frequency_groups,
                 threads=self._threads,
@@ -105,12 +104,12 @@ class Evaluator:
             raise ModelError(
                 f'"{self._name}" cannot be evaluated on counts: {error}; count its tokens on documents instead'
             ) from error
-        totals = arranged.split(found["totals"], BUCKETS, len(TOKEN_TOTALS))
+        totals = arranged.split(found.totals)
         by_size: Mapping[UnitKind, Array] = {}
         curves: Mapping[UnitKind, Array] = {}
         if sizes is not None and sizes.merges:
-            by_size = arranged.split(found["sizes"], BUCKETS, len(sizes.wanted), len(SIZE_TOTALS))
-            curves = arranged.curves(found["curve"], len(sizes.merges) + 1, len(SIZE_TOTALS))
+            by_size = arranged.split(found.sizes)
+            curves = arranged.curves(found.curve)
         elif sizes is not None:
             # Without merges the core returns no curve. It has one point: the full vocabulary.
             as_it_is = {kind: each[..., : len(SIZE_TOTALS)] for kind, each in totals.items()}
@@ -118,18 +117,16 @@ class Evaluator:
                 kind: np.repeat(each[:, :, :, np.newaxis], len(sizes.wanted), 3) for kind, each in as_it_is.items()
             }
             curves = {kind: each.sum(axis=(1, 2))[:, np.newaxis] for kind, each in as_it_is.items()}
-        wanted = len(sizes.wanted) if sizes and sizes.merges else 0
-        types, single = arranged.types(found["types"]), arranged.types(found["single_types"], 1 + wanted)
         return PassResult(
             arranged,
             self._tokenizer.vocab_size,
             totals,
-            found["frequencies"],
+            found.frequencies,
             by_size,
             curves,
-            types,
-            single,
-            found["detached"],
+            arranged.types(found.types),
+            arranged.types(found.single_types),
+            found.detached,
         )
 
     def smaller(self, found: PassResult, tokenizer: Tokenizer) -> PassResult:
@@ -139,8 +136,9 @@ class Evaluator:
         totals = {kind: each.copy() for kind, each in found.totals.items()}
         for kind, each in found.sizes.items():
             totals[kind][..., : len(SIZE_TOTALS)] = each[:, :, :, number]
-        frequencies = b""
-        if found.frequencies:
+        frequencies = found.frequencies
+        if frequencies.size:
+            assert found.detached is not None
             ids = dict(zip(self._tokenizer._texts, range(self._tokenizer.vocab_size), strict=True))
             frequencies = _core.smaller_frequencies(
                 self._tokenizer._encoder,
@@ -148,7 +146,6 @@ class Evaluator:
                 kept=self._sizes.wanted_merges[number],
                 ids=[ids[text] for text in tokenizer._texts],
                 frequencies=found.frequencies,
-                groups=found.arranged.frequency_groups,
                 detached=found.detached,
             )
         single = {kind: each[1 + number : 2 + number] for kind, each in found.single_types.items()}

@@ -135,39 +135,29 @@ class Arrangement:
         """The number of leading groups with token frequencies: those of the unchanged text."""
         return self.groups * self.blocks.get("eval", 0)
 
-    def curves(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
-        """The core's curves by table, each [groups][...]."""
-        numbers = np.frombuffer(data, np.int64).reshape(len(self.blocks), self.groups, *shape)
+    def curves(self, numbers: Array) -> dict[UnitKind, Array]:
+        """The core's curves, [tables][groups][...], by table."""
         return {kind: self.with_all(each) for kind, each in zip(self.blocks, numbers, strict=True)}
 
-    def types(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
-        """The core's word types by table, each [groups and all of them][only in this block, or in several].
+    def types(self, numbers: Array) -> dict[UnitKind, Array]:
+        """The core's word types, [...][tables][groups and all of them][blocks and several], by table."""
+        return dict(zip(self.blocks, np.moveaxis(numbers, -3, 0), strict=True)) if numbers.size else {}
 
-        With a shape, [...] comes before that.
-        """
-        if not data:
-            return {}
-        numbers = np.frombuffer(data, np.int64).reshape(*shape, len(self.blocks), self.groups + 1, -1)
-        return dict(zip(self.blocks, np.moveaxis(numbers, -3, 0), strict=True))
+    def frequencies(self, numbers: Array) -> dict[UnitKind, Array]:
+        """The core's frequencies as [groups][blocks][pieces], if the text with punctuation is among the tables.
 
-    def frequencies(self, data: bytes, vocab_size: int) -> dict[UnitKind, Array]:
-        """The core's frequencies, [groups][blocks][pieces], if the text as it is is among the tables; never of all.
-
-        They have 32 bits where all of them fit, so sums of them must say that they want 64.
+        The overall group has none. They have 32 bits where all of them fit, so a sum must ask for 64.
         """
         if not self.frequency_groups:
             return {}
-        small = len(data) == self.frequency_groups * vocab_size * 4
-        numbers = np.frombuffer(data, np.uint32 if small else np.int64)
-        return {"eval": numbers.reshape(self.groups, self.blocks["eval"], vocab_size)}
+        return {"eval": numbers.reshape(self.groups, self.blocks["eval"], -1)}
 
-    def split(self, data: bytes, *shape: int) -> dict[UnitKind, Array]:
-        """The core's whole numbers by table, each [groups][blocks][...]; none reaches 2**63, so signed ones do."""
-        numbers = np.frombuffer(data, np.int64).reshape(self.groups * sum(self.blocks.values()), *shape)
+    def split(self, numbers: Array) -> dict[UnitKind, Array]:
+        """The core's totals, [groups of all tables][...], by table: each [groups][blocks][...]."""
         found, start = {}, 0
         for kind, blocks in self.blocks.items():
             stop = start + self.groups * blocks
-            found[kind] = self.with_all(numbers[start:stop].reshape(self.groups, blocks, *shape))
+            found[kind] = self.with_all(numbers[start:stop].reshape(self.groups, blocks, *numbers.shape[1:]))
             start = stop
         return found
 
@@ -231,7 +221,7 @@ class EvaluationUnits:
     def text(self) -> dict[UnitKind, Array]:
         """Words, characters and bytes of each group and bucket."""
         arranged = self.arranged(in_blocks=bool(self._in_blocks))
-        totals = arranged.split(arranged.units.text_totals(), BUCKETS, 3)
+        totals = arranged.split(arranged.units.text_totals())
         return {kind: np.asarray(each.sum(axis=1)) for kind, each in totals.items()}
 
     def _arrange(self, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.tokens import Column
 
@@ -39,4 +37,4 @@ def merge_columns(tokenizer: Tokenizer, text: str) -> MergeColumns:
     >>> [tokenizer.pieces[i].text for i in merges.pieces], merges.middles.tolist()
     (['ha', '▁ha'], [1, 0])
     """
-    return MergeColumns(*(np.frombuffer(column, np.uint32) for column in tokenizer._encoder.merge_columns(text)))
+    return MergeColumns(*tokenizer._encoder.merge_columns(text))

@@ -40,7 +40,7 @@ def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
         before=border, after=border, ids_before=before, ids_after=after, plain_spaces=True
     )
     types = np.frombuffer(tokenizer._vocabulary.types, np.uint8)
-    reachable = np.frombuffer(whole, bool) & np.isin(types, _FROM_TEXT)
+    reachable = whole & np.isin(types, _FROM_TEXT)
     _mark_bytes(tokenizer, types, reachable)
     return reachable
 

@@ -265,7 +265,7 @@ class Tokenizer:
         >>> [tokenizer.pieces[i].text for i in tokens.ids], tokens.ends.tolist()
         (['▁ha', '▁ha', 'h'], [2, 5, 6])
         """
-        return Tokens(*(np.frombuffer(column, np.uint32) for column in self._encoder.encode_columns(text)))
+        return Tokens(*self._encoder.encode_columns(text))
 
     def tokens_batch(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text in columns; here each byte of a character covers the character."""

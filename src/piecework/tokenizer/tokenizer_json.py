@@ -175,7 +175,7 @@ def _cuts(tokenizer: Tokenizer) -> dict[str, list[str]]:
         before=symbol, after="", ids_before=tokenizer.encode(symbol), ids_after=[], plain_spaces=False
     )
     texts, types = tokenizer._texts, tokenizer._vocabulary.types
-    unsafe = {texts[found.start()]: types[found.start()] for found in re.finditer(b"\0", whole)}
+    unsafe = {texts[i]: types[i] for i in (~whole).nonzero()[0]}
     cuts: dict[str, list[str]] = {}
     for text, kind in unsafe.items():
         if kind not in _IN_TEXT or len(text) == 1:
