@@ -35,7 +35,6 @@ PACKAGES = (
     "kitoken",
     "transformers",
     "pyarrow",
-    "duckdb",
 )
 
 

@@ -13,6 +13,7 @@
 #include "count/pre_token_counter.hpp"
 #include "count/spill_file.hpp"
 #include "count/word_counter.hpp"
+#include "count/word_forms.hpp"
 #include "text/arrow_strings.hpp"
 #include "text/utf8.hpp"
 
@@ -78,6 +79,22 @@ auto next_units(SpillMerger& merger, size_t rows, size_t text_bytes) {
   return columns.buffers();
 }
 
+// The next words, without ▁, and the counts of their forms: at the start of a line, and elsewhere.
+auto next_word_forms(WordFormMerger& merger, size_t rows, size_t text_bytes) {
+  TextColumns columns;
+  std::vector<uint64_t> other_counts;
+  {
+    nb::gil_scoped_release unlocked;
+    columns.reserve(rows, text_bytes);
+    while (columns.counts.size() < rows && columns.data.size() < text_bytes && merger.next()) {
+      columns.data += merger.word();
+      columns.end_row(merger.opening_count());
+      other_counts.push_back(merger.other_count());
+    }
+  }
+  return std::tuple_cat(columns.buffers(), std::tuple{column_bytes(other_counts)});
+}
+
 void queue_word(WordTable& table, std::string_view text, uint64_t count) {
   const bool marked = text.starts_with(kSpaceMarkUtf8);
   if (marked) text.remove_prefix(kSpaceMarkUtf8.size());
@@ -122,6 +139,14 @@ void bind_count(nb::module_& m) {
       .def(
           "merge", [](WordTable& table, const WordTable& other) { table.merge(other); }, nb::arg("other"),
           nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "write_word_forms",
+          [](const WordTable& table, nb::bytes opening_path, nb::bytes other_path) {
+            const std::string opening = path_of(opening_path), other = path_of(other_path);
+            nb::gil_scoped_release unlocked;
+            write_word_forms(table, opening, other);
+          },
+          nb::arg("opening_path"), nb::arg("other_path"))
       .def("scale", &WordTable::scale, nb::arg("factor"), nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<CountStatistics>(m, "CountStatistics")
@@ -224,6 +249,16 @@ void bind_count(nb::module_& m) {
           nb::arg("paths"))
       .def("words", &next_words, nb::arg("rows"), nb::arg("text_bytes"))
       .def("units", &next_units, nb::arg("rows"), nb::arg("text_bytes"));
+
+  nb::class_<WordFormMerger>(m, "WordFormMerger")
+      .def(
+          "__init__",
+          [](WordFormMerger* self, const std::vector<nb::bytes>& opening_paths,
+             const std::vector<nb::bytes>& other_paths) {
+            new (self) WordFormMerger(paths_of(opening_paths), paths_of(other_paths));
+          },
+          nb::arg("opening_paths"), nb::arg("other_paths"))
+      .def("words", &next_word_forms, nb::arg("rows"), nb::arg("text_bytes"));
 
   m.def(
       "merge_spill_files",

@@ -8,6 +8,7 @@
 #include "check.hpp"
 #include "count/document_counter.hpp"
 #include "count/spill_file.hpp"
+#include "count/word_forms.hpp"
 #include "words.hpp"
 
 namespace piecework {
@@ -94,6 +95,35 @@ TEST(spill_files_of_a_counter) {
   const CountedUnit unit = DocumentCounter::unit_from_key("\7\1en", 5);
   CHECK(unit.bucket == 7 && unit.opens_document && unit.bytes == "en" && unit.count == 5);
   CHECK_EQUAL(counter.write_training(folder.file("again")), 0);
+}
+
+TEST(word_forms_come_together) {
+  const Folder folder;
+  Random random(5);
+  for (size_t files = 0; files < 5; ++files) {
+    std::map<std::string, std::pair<uint64_t, uint64_t>> expected, found;
+    std::vector<std::string> opening, other;
+    for (size_t file = 0; file < files; ++file) {
+      WordTable table;
+      for (size_t n = random.below(300); n > 0; --n) {
+        std::string word(random.below(3) * 8, 'a');
+        for (size_t more = random.below(4); more > 0; --more) word += "ab\xFF"[random.below(4)];  // the last is NUL
+        const bool opens_line = random.chance(2);
+        table.add(word, opens_line, n);
+        (opens_line ? expected[word].first : expected[word].second) += n;
+      }
+      opening.push_back(folder.file("opening" + std::to_string(file)));
+      other.push_back(folder.file("other" + std::to_string(file)));
+      write_word_forms(table, opening.back(), other.back());
+    }
+    WordFormMerger merger(opening, other);
+    while (merger.next()) {
+      CHECK(found.empty() || found.rbegin()->first < merger.word());
+      found[std::string(merger.word())] = {merger.opening_count(), merger.other_count()};
+    }
+    CHECK(found == expected);
+    CHECK(!merger.next());
+  }
 }
 
 TEST(spill_files_damaged) {

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import tempfile
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +16,8 @@ from cli.command import COMMAND, environment
 from counting.corpora import count_here, made_up_corpus, make_study, write_corpus
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.skipped import Skipped
-from piecework.counting.rare import RareWords
+from piecework.counting import merge
+from piecework.counting.rare import RareWords, add_up
 from piecework.counting.store import Counts
 from piecework.counting.summary import write_description
 from piecework.counting.words import WordCounts
@@ -35,7 +37,7 @@ def left_out(table: dict[str, int], min_count: int, batch: int = 3) -> tuple[dic
         for at in range(0, len(words), batch)
     ]
     kept = {}
-    for some, counts in rare.leave_out(batches):
+    for some, counts in rare.leave_out(add_up(batches)):
         kept |= dict(zip(some.to_pylist(), counts.to_pylist(), strict=True))
     return kept, rare
 
@@ -49,16 +51,27 @@ def test_worked_example() -> None:
     assert left_out({"▁a": 1}, 1)[1].largest_change == (0, "")
 
 
-@given(st.dictionaries(st.text("ab▁å😀", min_size=0, max_size=6), st.integers(1, 9), max_size=12), st.integers(1, 10))
+WORDS = st.builds(str.__add__, st.sampled_from(["", "▁"]), st.text("abå😀\0", max_size=6))
+
+
+def add_up_forms(table: dict[str, int]) -> Counter[str]:
+    totals: Counter[str] = Counter()
+    for word, count in table.items():
+        totals[word.removeprefix("▁")] += count
+    return totals
+
+
+@given(st.dictionaries(WORDS, st.integers(1, 9), max_size=12), st.integers(1, 10))
 def test_no_piece_is_rarer_than_the_bound_says(table: dict[str, int], min_count: int) -> None:
     kept, rare = left_out(table, min_count)
-    assert kept == {word: count for word, count in table.items() if count >= min_count}
-    dropped = {word: count for word, count in table.items() if count < min_count}
+    totals = add_up_forms(table)
+    assert kept == {word: count for word, count in table.items() if totals[word.removeprefix("▁")] >= min_count}
+    dropped = {word: count for word, count in totals.items() if count < min_count}
     assert (rare.distinct, rare.occurrences) == (len(dropped), sum(dropped.values()))
     substrings: Counter[str] = Counter()
     bigrams: Counter[str] = Counter()
     for word, count in dropped.items():
-        text = word if word.startswith("▁") else f"▁{word}"
+        text = f"▁{word}"
         for start in range(len(text)):
             for end in range(start + 2, len(text) + 1):
                 substrings[text[start:end]] += count
@@ -66,6 +79,33 @@ def test_no_piece_is_rarer_than_the_bound_says(table: dict[str, int], min_count:
                 bigrams[text[start : start + 2]] += count
     change, characters = rare.largest_change
     assert change == max(substrings.values(), default=0) == bigrams.get(characters, 0)
+
+
+def test_spill_files_give_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["hus", "▁hus", "▁mus", "", "▁", "\0", "x" * 40, "▁å"]
+    batches = [
+        (pa.array(words[at % 8 :], pa.large_string()), pa.array(range(at, at + 8 - at % 8), pa.uint64()))
+        for at in range(30)
+    ]
+    in_memory = add_up(batches)
+    monkeypatch.setattr(merge, "MAX_OPEN_FILES", 4)
+    spilled = add_up(batches, memory_bytes=0)  # a spill file for each batch
+    as_rows = [
+        [
+            row
+            for forms in each
+            for row in zip(*(c.to_pylist() for c in (forms.words, forms.opening, forms.other)), strict=True)
+        ]
+        for each in (in_memory, spilled)
+    ]
+    assert as_rows[0] == as_rows[1]
+    assert [word for word, *_ in as_rows[0]] == ["", "\0", "hus", "mus", "x" * 40, "å"]
+
+
+def test_a_temporary_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/full")
+    with pytest.raises(InputError, match="cannot add up the counts"):
+        list(add_up([(pa.array(["a"], pa.large_string()), pa.array([1], pa.uint64()))]))
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +129,12 @@ def test_words_of_all_subsets_are_added_up_first(counts: Counts, language: str |
     assert everything.rare is None
     kept = counts.training(language, weights=weights, min_count=min_count)
     threshold = min_count * (3 if language != "is" else 1)
-    expected = {word: count for word, count in everything.items() if count >= threshold}
+    totals = add_up_forms(dict(everything.items()))
+    expected = {word: count for word, count in everything.items() if totals[word.removeprefix("▁")] >= threshold}
     assert dict(kept.items()) == expected
     assert kept.rare is not None
     assert kept.rare.occurrences == everything.total - kept.total
-    assert kept.rare.distinct == len(everything) - len(kept)
+    assert kept.rare.distinct == sum(count < threshold for count in totals.values())
     assert counts.training(language, weights=weights, min_count=1) == everything
 
 

@@ -1,7 +1,7 @@
-"""Partial tables, which are sorted runs, to one table of each kind: the core merges them, pyarrow writes.
+"""Merges spill files into the Parquet files of the counts: the core merges, pyarrow writes.
 
-Equal counts are equal files, to the byte, however they were cut into partial tables: the rows have one order, and where
-a row group ends depends on the rows alone.
+Equal counts give equal files, byte for byte, whatever the spill files were: the rows have one order, and the end of a
+row group depends on the rows alone.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MergeJob",
     "SubsetTables",
+    "few_files",
     "merge_tables",
     "row_groups",
     "write_options",
@@ -36,17 +37,18 @@ __all__ = [
     "write_table",
 ]
 
-# A row group is held in memory while it is written. Text without spaces is one unit a document, hence the second limit.
+# A row group is in memory while it is written. The second limit is for text without spaces, where a document is one
+# unit.
 GROUP_ROWS = 1 << 17
 GROUP_TEXT_BYTES = 64 << 20
 BATCH_TEXT_BYTES = 4 << 20
-# Each run that is open takes a file descriptor, of which a process often has 1,024, a buffer, and its current text.
+# Each open spill file takes a file descriptor (a process often has 1,024), a buffer and its current key.
 MAX_OPEN_FILES = 128
 
 
 @dataclass(frozen=True, slots=True)
 class SubsetTables:
-    """The partial tables of a subset: by table, the runs."""
+    """The spill files of a subset, by table."""
 
     subset: SubsetName
     files: Mapping[str, tuple[Path, ...]]
@@ -54,25 +56,25 @@ class SubsetTables:
 
 @dataclass(frozen=True, slots=True)
 class MergeJob:
-    """What to merge, and where to."""
+    """Which spill files to merge, and where to write the result."""
 
     subsets: tuple[SubsetTables, ...]
     """Sorted by language and category."""
     rows: tuple[Mapping[str, Any], ...]
-    """Of subsets.parquet; none where another job writes it."""
+    """The rows of subsets.parquet; empty if another job writes it."""
     folder: Path
-    """Where `train.parquet` and the others are written."""
+    """The folder for `train.parquet` and the other tables."""
     temporary: Path
-    """A folder of this job alone, for runs merged from more runs than can be open together."""
+    """A folder for this job alone: files that are merged first, where there are too many to open together."""
     tables: tuple[str, ...] = TABLES
-    """Those that this job writes."""
+    """The tables that this job writes."""
 
     def __str__(self) -> str:
         return f"{self.folder}: merging"
 
 
 def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict[str, int]]:
-    """Write the tables; by table, how many rows and bytes each has. `report` is told of each run done."""
+    """Write the tables, and return the rows and bytes of each. `report` gets the number of spill files just merged."""
     try:
         written = {table: write_table(job.folder, table, _merged(job, table, report)) for table in job.tables}
         if job.rows:
@@ -91,14 +93,14 @@ def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict
 
 
 def _merged(job: MergeJob, table: str, report: Callable[[int], None]) -> Iterator[pa.Table]:
-    """The rows of all subsets, in order, in tables of no particular size."""
+    """The rows of all subsets, in order, in tables of any size."""
     for subset in job.subsets:
-        runs = subset.files.get(table, ())
-        merger = _core.SpillMerger(_few_files(runs, job.temporary))
+        files = subset.files.get(table, ())
+        merger = _core.SpillMerger(few_files(files, job.temporary))
         while len(rows := _next_rows(merger, table)):
             yield with_names(table, rows, subset.subset)
         shutil.rmtree(job.temporary, ignore_errors=True)
-        report(len(runs))
+        report(len(files))
 
 
 def _next_rows(merger: _core.SpillMerger, table: str) -> pa.Table:
@@ -107,21 +109,21 @@ def _next_rows(merger: _core.SpillMerger, table: str) -> pa.Table:
     return units_to_arrow(merger.units(GROUP_ROWS, BATCH_TEXT_BYTES))
 
 
-def _few_files(runs: Sequence[Path], folder: Path) -> list[bytes]:
-    """The runs, or where they are too many to be open together, some of them merged into the folder."""
-    paths = deque(map(os.fsencode, runs))
+def few_files(files: Sequence[Path], folder: Path) -> list[bytes]:
+    """Spill files, few enough to be open together. If there are too many, some are merged into the folder."""
+    paths = deque(map(os.fsencode, files))
     while len(paths) > MAX_OPEN_FILES:
         folder.mkdir(parents=True, exist_ok=True)
         together = min(MAX_OPEN_FILES, len(paths) - MAX_OPEN_FILES + 1)
         first = [paths.popleft() for _ in range(together)]
-        merged = os.fsencode(folder / f"{len(list(folder.iterdir()))}.run")
+        merged = os.fsencode(folder / f"{len(list(folder.iterdir()))}.spill")
         _core.merge_spill_files(first, merged)
         paths.append(merged)
     return list(paths)
 
 
 def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str, int]:
-    """Write sorted rows, in row groups of a size that depends on the rows alone; how many rows and bytes there are."""
+    """Write sorted rows in row groups whose size depends on the rows alone; return the number of rows and bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -132,9 +134,9 @@ def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str
         pq.ParquetWriter(temporary, column_types(name), **write_options(name)) as writer,
     ):
         for group in row_groups(tables, KEYS[name][-1]):
-            # In one piece: the writer would else see, and write, where batches end.
+            # In one chunk: otherwise the end of a batch would show in the file.
             table = pa.Table.from_batches(group).combine_chunks()
-            # Of a group full of text there is no second one in memory, neither while it is written nor afterwards.
+            # Free the batches: a group full of text is in memory only once, while it is written and afterwards.
             group.clear()
             writer.write_table(table, row_group_size=GROUP_ROWS)
             rows += len(table)
@@ -143,14 +145,14 @@ def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str
 
 
 def row_groups(tables: Iterable[pa.Table], text: str) -> Iterator[list[pa.RecordBatch]]:
-    """The rows in groups of at most GROUP_ROWS rows and, but for a single long text, GROUP_TEXT_BYTES of text."""
+    """Group the rows: at most GROUP_ROWS rows and GROUP_TEXT_BYTES of text, except for a single longer text."""
     group: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in (batch for table in tables for batch in table.to_batches()):
         while len(batch):
-            ends = _offsets(batch.column(text))
-            # Of the texts, not of the offsets, of which there is one more.
-            fitting = bisect_right(ends, ends[0] + GROUP_TEXT_BYTES - size) - 1
+            offsets = _offsets(batch.column(text))
+            # n texts have n + 1 offsets.
+            fitting = bisect_right(offsets, offsets[0] + GROUP_TEXT_BYTES - size) - 1
             taken = min(fitting, GROUP_ROWS - rows)
             if taken <= 0 and group:
                 yield group
@@ -159,20 +161,20 @@ def row_groups(tables: Iterable[pa.Table], text: str) -> Iterator[list[pa.Record
             taken = max(1, taken)  # a single text that is larger than a group
             group.append(batch.slice(0, taken))
             rows += taken
-            size += ends[taken] - ends[0]
+            size += offsets[taken] - offsets[0]
             batch = batch.slice(taken)
     if group:
         yield group
 
 
 def _offsets(texts: Any) -> memoryview[int]:
-    """Where each text of a large_string array starts, and where the last one ends."""
-    # Not with functions of pyarrow.compute, which takes longer to import than this takes for millions of rows.
+    """The offsets of a large_string array: the start of each text, and the end of the last."""
+    # Without pyarrow.compute: its import takes longer than this does for millions of rows.
     return memoryview(texts.buffers()[1]).cast("q")[texts.offset : texts.offset + len(texts) + 1]
 
 
 def write_subsets(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write subsets.parquet: text, whole numbers, and fractions that are null where no document was read."""
+    """Write subsets.parquet: text, integers, and fractions, which are null if no document was read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -185,14 +187,14 @@ def write_subsets(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def write_options(table: str) -> dict[str, Any]:
-    """Settings of the Parquet writer, all that bear on the bytes: no default that another version may change."""
+    """All settings of the Parquet writer that affect the bytes, so that a new default of pyarrow changes nothing."""
     return {
         "version": "2.6",
         "compression": "zstd",
         "compression_level": 1,
         "use_dictionary": ["language", "category"],
-        # Sorted text: each is stored as what differs from the one before; and few numbers need more than a byte or two,
-        # which leaves less to compress, and to read again.
+        # Sorted texts are stored as differences from the previous one, and most counts take a byte or two: less to
+        # compress and to read.
         "column_encoding": {KEYS[table][-1]: "DELTA_BYTE_ARRAY", "count": "DELTA_BINARY_PACKED"},
         "data_page_version": "1.0",
         "data_page_size": 1 << 20,

@@ -1,77 +1,100 @@
-"""Words that are too rare to be worth their memory: left out of training, with a bound on what that can change.
+"""Leaves rare words out of training to save memory, with a bound on what that can change.
 
-Let a pair of pieces (a, b) be given, at any moment of training. Wherever it stands in a word, the last character of a
-is followed by the first of b. So it stands in the words that were left out at most as often as that bigram of
-characters does there, and its frequency is lower by at most as much; it is never higher. With B the largest count of
-any bigram in what was left out: a merge that is ahead of every other pair by more than B is chosen with all words too.
+Consider a pair of pieces (a, b) at any moment of training. Wherever it occurs in a word, the last character of a is
+followed by the first character of b. So in the words that were left out, the pair occurs at most as often as that
+bigram of characters. Its frequency is lower by at most that much, and never higher. Let B be the largest count of any
+bigram in the words that were left out. A merge whose frequency exceeds that of every other pair by more than B is also
+chosen when all words are there.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piecework import _core
 from piecework.counting.machine import free_memory_bytes
+from piecework.counting.merge import few_files
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
 
-__all__ = ["RareWords", "add_up"]
+__all__ = ["RareWords", "WordForms", "add_up"]
 
-MOST_PENDING = 1 << 22
+MAX_PENDING_BIGRAMS = 1 << 22
 SMALLEST_MEMORY_BYTES = 200_000_000
 BATCH_ROWS = 1 << 16
-_BEFORE_WORD = "\u2581"
+BATCH_TEXT_BYTES = 4 << 20
+_SPACE_MARK = "\u2581"
+_FORMS = ("opening", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class WordForms:
+    """Words without ▁, and the counts of their two forms, as Arrow columns of the same length."""
+
+    words: Any
+    opening: Any
+    """How often the word opens a line."""
+    other: Any
+    """How often the word comes after a space."""
 
 
 @dataclass(slots=True)
 class RareWords:
-    """What was left out of a table because it was counted fewer than `min_count` times.
+    """The words that were left out of a table because they occur fewer than `min_count` times.
+
+    A word may open a line or come after a space. The counts of these two forms are added up before it is called rare.
 
     >>> import pyarrow as pa
     >>> rare = RareWords(2)
-    >>> words = pa.array(["▁hus", "▁mus", "▁ros"], pa.large_string())
-    >>> [kept.to_pylist() for kept, _ in rare.leave_out([(words, pa.array([5, 1, 1], pa.uint64()))])]
-    [['▁hus']]
+    >>> words = pa.array(["hus", "▁mus", "▁ros", "ros"], pa.large_string())
+    >>> rows = add_up([(words, pa.array([1, 1, 1, 1], pa.uint64()))])
+    >>> [kept.to_pylist() for kept, _ in rare.leave_out(rows)]
+    [['ros'], ['▁ros']]
     >>> rare.distinct, rare.occurrences, rare.largest_change
-    (2, 2, (1, 'mu'))
+    (2, 2, (2, 'us'))
     """
 
     min_count: int
-    """In units of the table's counts."""
+    """In the unit of the table's counts."""
     distinct: int = 0
+    """Distinct words that were left out; a word with both forms counts once."""
     occurrences: int = 0
     _bigrams: dict[int, int] = field(default_factory=dict)
     _pending: list[tuple[Any, Any]] = field(default_factory=list)
-    _pending_size: int = 0
+    _pending_bigrams: int = 0
 
-    def leave_out(self, batches: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-        """The words that are not rare, with their counts; each word is in one batch only."""
+    def leave_out(self, batches: Iterable[WordForms]) -> Iterator[tuple[Any, Any]]:
+        """The words that are not rare, with ▁ unless they open a line, and their counts."""
         import pyarrow as pa
         from pyarrow import compute
 
-        for words, counts in batches:
-            rare = compute.less(counts, pa.scalar(self.min_count, pa.uint64()))
-            dropped = counts.filter(rare)
-            if len(dropped):
-                self.distinct += len(dropped)
-                self.occurrences += int(compute.sum(dropped).as_py() or 0)
-                self._count_bigrams(words.filter(rare), dropped)
-                rest = compute.invert(rare)
-                words, counts = words.filter(rest), counts.filter(rest)
-            yield words, counts
+        mark, nothing = (pa.scalar(text, pa.large_string()) for text in (_SPACE_MARK, ""))
+        for forms in batches:
+            totals = compute.add_checked(forms.opening, forms.other)
+            rare = compute.less(totals, pa.scalar(self.min_count, pa.uint64()))
+            dropped = totals.filter(rare)
+            self.distinct += len(dropped)
+            self.occurrences += int(compute.sum(dropped).as_py() or 0)
+            self._count_bigrams(forms.words.filter(rare), dropped)
+            marked = compute.binary_join_element_wise(mark, forms.words, nothing)
+            for words, counts in ((forms.words, forms.opening), (marked, forms.other)):
+                kept = compute.and_not(compute.greater(counts, pa.scalar(0, pa.uint64())), rare)
+                yield words.filter(kept), counts.filter(kept)
 
     @property
     def largest_change(self) -> tuple[int, str]:
-        """By how much the frequency of a pair can be lower at most, and between which characters."""
-        self._settle()
+        """The bound B, and the bigram that has it."""
+        self._add_up_pending()
         if not self._bigrams:
             return 0, ""
-        # Of equal ones the first by its characters, so that it is the same every time.
+        # Of equal bigrams the smallest, so that the result is deterministic.
         bigram, change = max(self._bigrams.items(), key=lambda item: (item[1], -item[0]))
         return change, chr(bigram >> 32) + chr(bigram & 0xFFFFFFFF)
 
@@ -79,25 +102,26 @@ class RareWords:
         import numpy as np
         from pyarrow import compute
 
-        # A word that opens a line has no ▁, but may get one in training: reckoned as if it did.
-        joined = "".join(word if word.startswith(_BEFORE_WORD) else _BEFORE_WORD + word for word in words.to_pylist())
-        opens = compute.invert(compute.starts_with(words, _BEFORE_WORD)).to_numpy(zero_copy_only=False)
-        lengths = compute.utf8_length(words).to_numpy() + opens
+        if not len(words):
+            return
+        # Every word is counted with ▁. A word that opens a line has one only with add_dummy_prefix; else the bound is
+        # larger than needed.
+        joined = "".join(_SPACE_MARK + word for word in words.to_pylist())
+        lengths = compute.utf8_length(words).to_numpy() + 1
         characters = np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
         if len(characters) < 2:
             return
         pairs = (characters[:-1] << np.uint64(32)) | characters[1:]
         inside = np.ones(len(pairs), dtype=bool)
-        ends = np.cumsum(lengths)[:-1]
-        inside[ends - 1] = False
+        inside[np.cumsum(lengths)[:-1] - 1] = False  # from a word to the next
         weights = np.repeat(counts.to_numpy(), lengths)[:-1]
         self._pending.append(_summed(pairs[inside], weights[inside]))
-        self._pending_size += len(self._pending[-1][0])
-        if self._pending_size > MOST_PENDING:
-            self._settle()
+        self._pending_bigrams += len(self._pending[-1][0])
+        if self._pending_bigrams > MAX_PENDING_BIGRAMS:
+            self._add_up_pending()
 
-    def _settle(self) -> None:
-        """Add up what batches gave; the bigrams of all scripts together are some millions at most."""
+    def _add_up_pending(self) -> None:
+        """Add up the bigrams of the batches. All scripts together have a few million bigrams at most."""
         import numpy as np
 
         if not self._pending:
@@ -105,7 +129,7 @@ class RareWords:
         pairs, sums = _summed(*(np.concatenate(columns) for columns in zip(*self._pending, strict=True)))
         for pair, total in zip(pairs.tolist(), sums.tolist(), strict=True):
             self._bigrams[pair] = self._bigrams.get(pair, 0) + total
-        self._pending, self._pending_size = [], 0
+        self._pending, self._pending_bigrams = [], 0
 
 
 def _summed(pairs: np.ndarray[Any, Any], weights: np.ndarray[Any, Any]) -> tuple[Any, Any]:
@@ -118,32 +142,56 @@ def _summed(pairs: np.ndarray[Any, Any], weights: np.ndarray[Any, Any]) -> tuple
     return pairs[starts], np.add.reduceat(weights, starts) if len(pairs) else weights
 
 
-def add_up(batches: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    """Words of several subsets, each once with the sum of its counts, in bounded memory: DuckDB goes to disk."""
-    import duckdb
+def add_up(batches: Iterable[tuple[Any, Any]], *, memory_bytes: int | None = None) -> Iterator[WordForms]:
+    """Add up the counts of each word over all batches, and bring its two forms together.
+
+    Takes at most about `memory_bytes` (by default a quarter of the free memory): a larger table goes to spill files.
+
+    >>> import pyarrow as pa
+    >>> words = pa.array(["hus", "▁hus", "▁mus"], pa.large_string())
+    >>> forms = list(add_up([(words, pa.array([1, 2, 3], pa.uint64())), (words[:1], pa.array([4], pa.uint64()))]))
+    >>> forms[0].words.to_pylist(), forms[0].opening.to_pylist(), forms[0].other.to_pylist()
+    (['hus', 'mus'], [5, 0], [2, 3])
+    """
+    limit = memory_bytes if memory_bytes is not None else max(SMALLEST_MEMORY_BYTES, free_memory_bytes() // 4)
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            files = _write_spill_files(batches, folder, limit)
+            merger = _core.WordFormMerger(*(few_files(files[form], folder / form) for form in _FORMS))
+            while len((forms := _next_forms(merger)).words):
+                yield forms
+    except _core.CountOverflowError as error:
+        raise InputError("the counts of a word add up to more than 64 bits hold; lower the weights") from error
+    except OSError as error:
+        folder = Path(tempfile.gettempdir())
+        raise InputError(f"{folder}: cannot add up the counts here: {error}; set TMPDIR to another folder") from error
+
+
+def _write_spill_files(batches: Iterable[tuple[Any, Any]], folder: Path, limit: int) -> dict[str, list[Path]]:
+    """Write the words to spill files, by form. A file is written when the table in memory exceeds the limit."""
+    files: dict[str, list[Path]] = {form: [] for form in _FORMS}
+    table = _core.WordTable()
+
+    def write() -> None:
+        paths = [folder / f"{form}-{len(files[form])}.spill" for form in _FORMS]
+        table.write_word_forms(*map(os.fsencode, paths))
+        for form, path in zip(_FORMS, paths, strict=True):
+            files[form].append(path)
+
+    for words, counts in batches:
+        table.add_columns(words, counts)
+        if table.memory_bytes > limit:
+            write()
+            table = _core.WordTable()
+    write()
+    return files
+
+
+def _next_forms(merger: _core.WordFormMerger) -> WordForms:
     import pyarrow as pa
 
-    types: dict[str, pa.DataType] = {"word": pa.large_string(), "count": pa.uint64()}
-    schema = pa.schema(types)
-
-    def rows() -> Iterator[pa.RecordBatch]:
-        for words, counts in batches:
-            yield pa.RecordBatch.from_arrays([words, counts], schema=schema)
-
-    with tempfile.TemporaryDirectory() as folder:
-        settings: dict[str, Any] = {
-            "memory_limit": f"{max(SMALLEST_MEMORY_BYTES, free_memory_bytes() // 4)}B",
-            "temp_directory": folder,
-            "threads": 1,
-            "arrow_large_buffer_size": True,
-        }
-        with duckdb.connect(config=settings) as connection:
-            try:
-                connection.register("counted", pa.RecordBatchReader.from_batches(schema, rows()))
-                query = "SELECT word, CAST(sum(count) AS UBIGINT) AS count FROM counted GROUP BY word"
-                for batch in connection.sql(query).to_arrow_reader(BATCH_ROWS):
-                    yield batch.column("word").cast(pa.large_string()), batch.column("count")
-            except duckdb.ConversionException as error:
-                raise InputError("the counts of a word add up to more than 64 bits hold; lower the weights") from error
-            except duckdb.Error as error:
-                raise InputError(f"cannot add up the counts: {str(error).splitlines()[0]}") from error
+    offsets, data, *counts = map(pa.py_buffer, merger.words(BATCH_ROWS, BATCH_TEXT_BYTES))
+    rows = counts[0].size // 8
+    opening, other = (pa.Array.from_buffers(pa.uint64(), rows, [None, column]) for column in counts)
+    return WordForms(pa.Array.from_buffers(pa.large_string(), rows, [None, offsets, data]), opening, other)

@@ -135,8 +135,9 @@ class Counts:
         denominator. A subset of weight 0 is left out, and one without a weight has 1. Without `weights`, those of the
         study are used where it has `weighting = "counts"`; under "documents" the sample has them already.
 
-        Words that occur fewer than `min_count` times, in all of these subsets together and with their weights, are left
-        out, and take no memory; `rare` of the result tells what that can change.
+        Words that occur fewer than `min_count` times are left out and take no memory; `rare` of the result says what
+        that can change. A word counts in all of these subsets together, with their weights, at the start of a line and
+        elsewhere.
         """
         from piecework.counting.rare import RareWords, add_up
         from piecework.counting.words import WordCounts
@@ -157,7 +158,7 @@ class Counts:
         rare = None
         if min_count > 1:
             rare = RareWords(min_count * denominator)
-            batches = rare.leave_out(add_up(batches) if len(scales) > 1 else batches)
+            batches = rare.leave_out(add_up(batches))
         counts = WordCounts.from_columns(
             batches,
             source=str(self.folder / table_file("train")),

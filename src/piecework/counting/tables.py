@@ -1,4 +1,4 @@
-"""The native tables of one subset, given out as Arrow or as files: words for training, units for evaluation."""
+"""Counts one subset: words for training, units for evaluation; as Arrow tables or as spill files."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["DocumentCounter", "units_to_arrow"]
 
 
 class DocumentCounter:
-    """Counts documents of one subset.
+    """Counts the documents of one subset.
 
-    Training documents are counted as words. Evaluation documents are counted as units, a run of spaces with the text up
-    to the next space, both as they are and with ASCII punctuation removed.
+    Training documents are counted as words. Evaluation documents are counted as units: a run of spaces and the text up
+    to the next space. Units are counted twice: with and without ASCII punctuation.
 
     >>> counter = DocumentCounter()
     >>> counter.add_evaluation(["Hej,  du!"], [7])
@@ -35,25 +35,25 @@ class DocumentCounter:
         self._counter = _core.DocumentCounter()
 
     def add_training(self, documents: Sequence[str | bytes], copies: int = 1) -> None:
-        """Counts the words of each document `copies` times."""
+        """Count the words of each document `copies` times."""
         self._counter.add_training(documents, copies)
 
     def add_evaluation(self, documents: Sequence[str | bytes], buckets: list[int], prefix: bytes = b"") -> None:
-        """Counts the units of each document in its bucket. `prefix`, a code token, stands before each text."""
+        """Count the units of each document in its bucket. `prefix`, a code token, is put before each document."""
         self._counter.add_evaluation(documents, buckets, prefix)
 
     @property
     def memory_bytes(self) -> int:
-        """The memory that the tables take so far."""
+        """The memory of the tables, in bytes."""
         return self._counter.memory_bytes
 
     @property
     def dropped_lines(self) -> int:
-        """Training lines left out because they contain ▅ (U+2585)."""
+        """Training lines that were dropped because they contain ▅ (U+2585)."""
         return self._counter.statistics.marked_lines
 
     def take(self, *, ordered: bool = True) -> dict[str, pa.Table]:
-        """The tables `train`, `eval` and `eval_plain`, sorted or in no order; the counter is empty afterwards."""
+        """Return the tables `train`, `eval` and `eval_plain`, sorted or in no order, and empty the counter."""
         return {
             "train": words_to_arrow(self._counter.take_training().columns(ordered=ordered)),
             "eval": units_to_arrow(self._counter.take_evaluation(plain=False, ordered=ordered)),
@@ -61,9 +61,9 @@ class DocumentCounter:
         }
 
     def write(self, table: str, path: Path) -> int:
-        """Write a table as a run: sorted, for `_core.SpillMerger`, and no file if it is empty, as it is afterwards.
+        """Write a table to a spill file, for `_core.SpillMerger`, and empty it; return its number of rows.
 
-        How many rows it has.
+        An empty table makes no file.
         """
         if table == "train":
             return self._counter.write_training(os.fsencode(path))
@@ -71,7 +71,7 @@ class DocumentCounter:
 
 
 def units_to_arrow(columns: tuple[bytes, bytes, bytes, bytes, bytes]) -> pa.Table:
-    """The units and counts that the core gives as buffers."""
+    """The buffers of the core as a table of units and counts."""
     import pyarrow as pa
 
     buckets, opens, offsets, data, counts = map(pa.py_buffer, columns)

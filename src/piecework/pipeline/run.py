@@ -70,7 +70,7 @@ EVALUATION_FORMAT = 2
 CSV_STEP = 100
 """CSV files list every hundredth vocabulary size; Parquet files list all."""
 
-_PACKAGES = ("piecework", "pyarrow", "duckdb", "numpy")
+_PACKAGES = ("piecework", "pyarrow", "numpy")
 _OURS = (RUN_FILE, TOKENIZERS_FOLDER, RESULTS_FOLDER, REPORT_FILE)
 
 
