@@ -92,7 +92,7 @@ auto next_word_forms(WordFormMerger& merger, size_t rows, size_t text_bytes) {
       other_counts.push_back(merger.other_count());
     }
   }
-  return std::tuple_cat(columns.buffers(), std::tuple{column_bytes(other_counts)});
+  return std::tuple_cat(columns.buffers(), std::tuple{buffer(other_counts)});
 }
 
 void queue_word(WordTable& table, std::string_view text, uint64_t count) {

@@ -16,7 +16,7 @@ from cli.command import COMMAND, environment
 from counting.corpora import count_here, made_up_corpus, make_study, write_corpus
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.skipped import Skipped
-from piecework.counting import merge
+from piecework.counting import spill_files
 from piecework.counting.rare import RareWords, add_up
 from piecework.counting.store import Counts
 from piecework.counting.summary import write_description
@@ -88,7 +88,7 @@ def test_spill_files_give_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None
         for at in range(30)
     ]
     in_memory = add_up(batches)
-    monkeypatch.setattr(merge, "MAX_OPEN_FILES", 4)
+    monkeypatch.setattr(spill_files, "MAX_OPEN_FILES", 4)
     spilled = add_up(batches, memory_bytes=0)  # a spill file for each batch
     as_rows = [
         [

@@ -14,7 +14,7 @@ import pytest
 from counting.corpora import made_up_corpus, make_study, reference_settings, write_corpus
 from counting.reference import Reference, reference_counts
 from piecework.common.subset_name import SubsetName
-from piecework.counting import merge
+from piecework.counting import spill_files
 from piecework.counting.local import count
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
 from piecework.counting.store import Counts
@@ -147,7 +147,7 @@ def test_counts_never_overflow_silently(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 3, 4, 5, 20])
 def test_more_spill_files_than_can_be_open(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merge, "MAX_OPEN_FILES", 3)
+    monkeypatch.setattr(spill_files, "MAX_OPEN_FILES", 3)
     documents = [
         (f"hus {'ä' * (index % 4)} {index} mus" + "x" * 70_000 * (index == 4), index + 1) for index in range(number)
     ]

@@ -6,10 +6,8 @@ row group depends on the rows alone.
 
 from __future__ import annotations
 
-import os
 import shutil
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ from piecework import _core
 from piecework.common.files import replace_atomically, write_error
 from piecework.common.subset_name import SubsetName
 from piecework.counting.files import KEYS, SUBSETS_FILE, TABLES, column_types, table_file, with_names
+from piecework.counting.spill_files import few_files
 from piecework.counting.tables import units_to_arrow
 from piecework.counting.words import words_to_arrow
 from piecework.errors import InputError
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MergeJob",
     "SubsetTables",
-    "few_files",
     "merge_tables",
     "row_groups",
     "write_options",
@@ -42,8 +40,6 @@ __all__ = [
 GROUP_ROWS = 1 << 17
 GROUP_TEXT_BYTES = 64 << 20
 BATCH_TEXT_BYTES = 4 << 20
-# Each open spill file takes a file descriptor (a process often has 1,024), a buffer and its current key.
-MAX_OPEN_FILES = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +103,6 @@ def _next_rows(merger: _core.SpillMerger, table: str) -> pa.Table:
     if table == "train":
         return words_to_arrow(merger.words(GROUP_ROWS, BATCH_TEXT_BYTES))
     return units_to_arrow(merger.units(GROUP_ROWS, BATCH_TEXT_BYTES))
-
-
-def few_files(files: Sequence[Path], folder: Path) -> list[bytes]:
-    """Spill files, few enough to be open together. If there are too many, some are merged into the folder."""
-    paths = deque(map(os.fsencode, files))
-    while len(paths) > MAX_OPEN_FILES:
-        folder.mkdir(parents=True, exist_ok=True)
-        together = min(MAX_OPEN_FILES, len(paths) - MAX_OPEN_FILES + 1)
-        first = [paths.popleft() for _ in range(together)]
-        merged = os.fsencode(folder / f"{len(list(folder.iterdir()))}.spill")
-        _core.merge_spill_files(first, merged)
-        paths.append(merged)
-    return list(paths)
 
 
 def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str, int]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from piecework import _core
 from piecework.counting.machine import free_memory_bytes
-from piecework.counting.merge import few_files
+from piecework.counting.spill_files import few_files
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
