@@ -18,6 +18,7 @@ from piecework.evaluation.metrics import SUMS, Array, Metric, UnitKind, find_met
 from piecework.evaluation.passes import SIZE_TOTALS, TEXT_TOTALS, TOKEN_TOTALS, TableTotals
 from piecework.evaluation.tables import Table, html_table
 from piecework.evaluation.units import EvaluationUnits
+from piecework.evaluation.word_spacing import UNSPACED_SHARE
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Evaluation", "TokenizerResult"]
@@ -55,6 +56,7 @@ class Evaluation:
         """The languages, or the subsets."""
         self._all_groups = [*units.groups, *([OVERALL] if units.overall else [])]
         self._text = units.text
+        self._units = units
         self._results = results
 
     @cached_property
@@ -86,6 +88,16 @@ class Evaluation:
         """The languages without evaluation text; they have no estimates."""
         characters = sum(text[: len(self.groups), :, 1].sum(axis=1) for text in self._text.values())
         return [group for group, count in zip(self.groups, characters, strict=True) if not count]
+
+    @property
+    def unspaced_shares(self) -> dict[str, float]:
+        """For each language, the share of its letters that are of scripts written without spaces."""
+        return self._units.unspaced_shares
+
+    @property
+    def without_spaces(self) -> list[str]:
+        """The languages written without spaces: tokens per word say nothing about them."""
+        return [group for group, share in self.unspaced_shares.items() if share > UNSPACED_SHARE]
 
     @property
     def without_intervals(self) -> list[str]:

@@ -20,6 +20,7 @@ from piecework.counting.store import stretches
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, UnitKind
+from piecework.evaluation.word_spacing import unspaced_shares
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -210,7 +211,7 @@ class EvaluationUnits:
 
     def prepare(self) -> None:
         """Reads and sorts the units that most tokenizers need; this takes a while, on one thread."""
-        _ = self.text
+        _ = self.text, self.unspaced_shares
 
     def release(self) -> None:
         """Frees the memory of the units, once all tokenizers have encoded them."""
@@ -223,6 +224,12 @@ class EvaluationUnits:
         arranged = self.arranged(in_blocks=bool(self._in_blocks))
         totals = arranged.split(arranged.units.text_totals())
         return {kind: np.asarray(each.sum(axis=1)) for kind, each in totals.items()}
+
+    @cached_property
+    def unspaced_shares(self) -> dict[str, float]:
+        """For each group, the share of its letters that are of scripts written without spaces."""
+        found = unspaced_shares(self._batches("eval"))
+        return {group: found.get(group, 0.0) for group in self.groups}
 
     def _arrange(self, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:
         import pyarrow as pa

@@ -16,6 +16,7 @@ from piecework import __version__
 from piecework.common.files import prepare_output, replace_atomically
 from piecework.common.terms import MULTILINGUAL
 from piecework.common.threads import in_threads
+from piecework.corpus.parallel_text import ParallelText
 from piecework.counting.local import default_out
 from piecework.counting.lock import locked
 from piecework.counting.machine import available_cores
@@ -27,6 +28,7 @@ from piecework.evaluation.tables import Table
 from piecework.evaluation.units import EvaluationUnits
 from piecework.pipeline.counts import StudyCounts, counts_of
 from piecework.pipeline.outside import compare_outside, load_all, stamps
+from piecework.pipeline.parallel import load_parallel
 from piecework.pipeline.passages import find_passages, load_passages, save_passages
 from piecework.pipeline.results import StudyResults
 from piecework.pipeline.tokenizers import Trained, Training
@@ -66,7 +68,7 @@ STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps", "texts"]] = {
 
 PASSAGES_FILE = "passages.json"
 # Raise this when the same tokenizers and counts give different tables.
-EVALUATION_FORMAT = 2
+EVALUATION_FORMAT = 3
 CSV_STEP = 100
 """CSV files list every hundredth vocabulary size; Parquet files list all."""
 
@@ -157,6 +159,7 @@ class _Run:
             self.state.write({"study": self.study.name, "complete": False})
         # Loaded first, so that a broken file does not end hours of work.
         outside = load_all(self.study)
+        parallel = load_parallel(self.study)
         counted = self._count()
         self._passages(counted)
         units = study_units(counted.counts)
@@ -170,7 +173,7 @@ class _Run:
             meanwhile=units.prepare,
         ).run()
         self._write_study(counted)
-        tables = self._evaluate(counted, trained, units)
+        tables = self._evaluate(counted, trained, units, parallel)
         made = ["evaluation", *self._compare(counted, trained.stages, outside)]
         results = self._results(counted.counts, list(trained.stages), tables)
         made += self._present(results, made)
@@ -223,13 +226,15 @@ class _Run:
             with replace_atomically(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
 
-    def _evaluate(self, counted: StudyCounts, trained: Trained, units: EvaluationUnits) -> Mapping[str, Table]:
+    def _evaluate(
+        self, counted: StudyCounts, trained: Trained, units: EvaluationUnits, parallel: ParallelText | None
+    ) -> Mapping[str, Table]:
         """The tables; empty if the stage was skipped."""
         folder = self.state.folder / RESULTS_FOLDER
         metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
         weights = [(name.language, name.category, str(of)) for name, of in sorted(counted.counts.weights.items())]
         made = self.state.outputs(["passages", *trained.stages.values()])
-        key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made)
+        key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made, parallel and parallel.key)
         if self.state.is_done("evaluation", key):
             return {}
         with self.state.doing("evaluation", key) as outputs:
@@ -238,6 +243,7 @@ class _Run:
                 counted.counts,
                 load_passages(self.state.folder / PASSAGES_FILE),
                 units=units,
+                parallel=parallel,
                 threads=self.threads,
                 progress=lambda done, total: self.progress("evaluating", done, total),
             )

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from piecework.common.terms import MULTILINGUAL, OVERALL
+from piecework.corpus.parallel_text import ParallelText
 from piecework.evaluation.curves import Sizes
 from piecework.evaluation.evaluate import evaluate_on, evaluation_units
 from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.examples import examples
 from piecework.evaluation.metrics import Array, all_metrics
 from piecework.evaluation.overlap import Overlaps
+from piecework.evaluation.parallel import evaluate_parallel
 from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table
 from piecework.evaluation.units import EvaluationUnits
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
 from piecework.results.findings import check_findings
+from piecework.results.languages import languages_table
 from piecework.results.summary import summarise
 from piecework.results.table_names import TITLES
 from piecework.tokenizer.pieces import GROUP_ORDER
@@ -49,6 +52,7 @@ def study_tables(
     passages: Sequence[Passage],
     *,
     units: EvaluationUnits,
+    parallel: ParallelText | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Table]:
@@ -87,8 +91,11 @@ def study_tables(
         "skipped": _skipped(counts),
         "examples": _examples(compared, passages),
         "findings": check_findings(evaluation, overlap=overlap),
-        "summary": summarise(evaluation, overlap, evaluation.curve(MULTILINGUAL, OVERALL, "fertility")),
+        "languages": languages_table(evaluation),
     }
+    if parallel is not None:
+        tables["parallel"] = _parallel(tokenizers, parallel, threads=threads)
+    tables["summary"] = summarise(evaluation, overlap, tables.get("parallel"))
     steps.done()
     return {name: Table(tables[name].to_arrow(), title=title) for name, title in TITLES.items() if name in tables}
 
@@ -120,6 +127,15 @@ def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer]
         part = part.add_column(0, "vocab_size", pa.repeat(pa.scalar(tokenizer.vocab_size), len(part)))
         parts.append(part.add_column(0, "tokenizer", pa.repeat(pa.scalar(name), len(part))))
     return Table(pa.concat_tables(parts))
+
+
+def _parallel(tokenizers: Mapping[str, Tokenizer], text: ParallelText, *, threads: int) -> Table:
+    """Premiums of the multilingual tokenizer, at each of its sizes; the column `pivot` names the pivot."""
+    import pyarrow as pa
+
+    sizes = {name: each for name, each in tokenizers.items() if name.startswith(MULTILINGUAL)}
+    table = evaluate_parallel(sizes, text.lines, pivot=text.pivot, threads=threads).to_arrow()
+    return Table(table.append_column("pivot", pa.repeat(pa.scalar(text.pivot), len(table))))
 
 
 def _sizes(evaluation: Evaluation) -> Table:

@@ -78,7 +78,11 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
     settings = {name: getattr(recipe, name) for name in type(recipe).model_fields if name in recipe.model_fields_set}
     yield from _pairs({name: "none" if value is None else value for name, value in settings.items()})
     yield from ("", "[analysis]")
-    yield from _pairs({"vocab_sizes": study.analysis.vocab_sizes, "monolingual": study.analysis.monolingual})
+    analysis = study.analysis
+    parallel = {"parallel": moved(analysis.parallel)} if analysis.parallel else {}
+    pivot = {"pivot": analysis.pivot} if analysis.pivot else {}
+    sizes = {"vocab_sizes": analysis.vocab_sizes, "monolingual": analysis.monolingual}
+    yield from _pairs({**sizes, **parallel, **pivot})
     if study.analysis.tokenizers:
         yield from ("", "[analysis.tokenizers]")
         tokenizers = study.analysis.tokenizers.items()

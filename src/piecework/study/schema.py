@@ -95,6 +95,12 @@ def _check_tells_language(text: str) -> str:
     return text
 
 
+def _check_is_by_language(text: str) -> str:
+    if PathPattern(text).braces != {"language"}:
+        raise ValueError('needs {language} and no other brace, as in "par/{language}.txt"')
+    return text
+
+
 def _fraction_of_documents(value: object) -> Fraction:
     fraction = parse_exact(value)
     if not 0 <= fraction <= 1:
@@ -216,6 +222,10 @@ class Analysis(_Table):
     monolingual: bool = True
     tokenizers: dict[str, NonEmpty] = {}
     """Outside tokenizers to compare with: a name for each, and its path."""
+    parallel: Annotated[Pattern, AfterValidator(_check_is_by_language)] | None = None
+    """Parallel text: a file per language, in which line n says the same in every language."""
+    pivot: Language | None = None
+    """The language that the others are compared with on parallel text."""
 
 
 def _resolve_recipe(value: object) -> Recipe:
@@ -307,6 +317,8 @@ class StudySettings(_Table):
         if MULTILINGUAL in self.analysis.tokenizers:
             key = ("analysis", "tokenizers", MULTILINGUAL)
             yield key, f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: results call the study\'s own tokenizer so'
+        if self.analysis.pivot is not None and self.analysis.parallel is None:
+            yield ("analysis", "pivot"), "pivot in [analysis] needs parallel, the pattern of the parallel files"
         symbols = self.recipe.user_defined_symbols
         for index, entry in enumerate(self.corpus.subset):
             token = entry.code_token
