@@ -78,7 +78,7 @@ def _tokens_per_word(evaluation: Evaluation) -> Iterator[Sentence]:
 def _without_spaces(evaluation: Evaluation, *, has_parallel: bool) -> Iterator[Sentence]:
     """The languages that tokens per word do not compare, and what their tokens hold instead."""
     values = _values(evaluation, "characters_per_token")
-    languages = [language for language in evaluation.without_spaces if language in values]
+    languages = sorted((each for each in evaluation.without_spaces if each in values), key=language_name)
     if not languages:
         return
     listed = enumerated([f"{language_name(language)} {values[language]:.2f}" for language in languages])
