@@ -5,14 +5,21 @@ import pytest
 import piecework as pw
 from evaluation.conftest import Sample
 from piecework.evaluation.monolingual import ranking
+from piecework.evaluation.overlap import overlap_curve
 from piecework.results.findings import check_findings
 
 
 def test_findings(evaluation: pw.Evaluation, capsys: pytest.CaptureFixture[str]) -> None:
-    table = check_findings(evaluation)
+    tokenizers = evaluation.tokenizers
+    curves = {
+        name: overlap_curve(tokenizers["multilingual"], tokenizers[name])
+        for name in tokenizers
+        if name != "multilingual"
+    }
+    table = check_findings(evaluation, curves)
     rows = table.rows()
     findings = list(dict.fromkeys(row["finding"] for row in rows))
-    assert len(findings) == 6
+    assert len(findings) == 9 - ("code" not in evaluation.groups and "is" not in evaluation.groups)
     with capsys.disabled():
         print(f"\n\n{evaluation.matrix('fertility').title}")
         matrix = evaluation.matrix("fertility")
@@ -21,12 +28,12 @@ def test_findings(evaluation: pw.Evaluation, capsys: pytest.CaptureFixture[str])
             print("".join(f"{value:>14}" if isinstance(value, str) else f"{value:14.3f}" for value in row.values()))
         for finding in findings:
             cases = [row for row in rows if row["finding"] == finding]
-            against = [f"{row['case']} ({row['figures']})" for row in cases if not row["holds"]]
+            against = [f"{row['case']} ({row['evidence']})" for row in cases if not row["holds"]]
             print(
                 f"{finding}: {len(cases) - len(against)} of {len(cases)}{'; not ' * bool(against)}{'; '.join(against)}"
             )
-    figures = {row["case"]: row["figures"] for row in rows if row["finding"] == findings[0]}
-    assert figures["sv"].startswith(("sv ", "multilingual "))
+    evidence = {row["case"]: row["evidence"] for row in rows if row["finding"] == findings[0]}
+    assert evidence["sv"].startswith(("sv ", "multilingual "))
 
 
 def test_ranking(evaluation: pw.Evaluation) -> None:

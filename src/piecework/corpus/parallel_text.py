@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from piecework.common.path_pattern import PathPattern
 from piecework.common.storage import Location
-from piecework.corpus.inputs import suffixes
+from piecework.corpus.inputs import FORMATS, suffixes
 from piecework.corpus.streams import ByteStream
 from piecework.errors import InputError
 
 __all__ = ["PIVOT", "ParallelText", "read_parallel"]
+
 
 PIVOT = "en"
 """The pivot if none is named and this language is among the files."""
@@ -29,8 +31,8 @@ class ParallelText:
     """A hash of the text and the pivot."""
 
 
-def read_parallel(pattern: str, folder: Path, *, pivot: str | None = None) -> ParallelText:
-    """Reads the files that the pattern finds, such as par/{language}.txt; they may be compressed.
+def read_parallel(pattern: str, folder: Path, *, pivot: str | None = None, text_field: str = "text") -> ParallelText:
+    """Reads the files that the pattern finds, such as par/{language}.txt: text or JSONL, also compressed.
 
     A file that has more lines than another, or an empty line where others have text, is refused. Without `pivot`, the
     pivot is English, or else the first language.
@@ -47,7 +49,7 @@ def read_parallel(pattern: str, folder: Path, *, pivot: str | None = None) -> Pa
         raise InputError(f"{pattern}: finds {found}; parallel text needs a file for each of two or more languages")
     if pivot is not None and pivot not in files:
         raise InputError(f'{pattern}: no file of the pivot "{pivot}"; there is {", ".join(files)}')
-    lines = {language: _lines(path) for language, path in files.items()}
+    lines = {language: _lines(path, text_field) for language, path in files.items()}
     _check_aligned(lines, files)
     chosen = pivot or (PIVOT if PIVOT in lines else next(iter(lines)))
     digest = hashlib.blake2b(digest_size=16)
@@ -56,15 +58,32 @@ def read_parallel(pattern: str, folder: Path, *, pivot: str | None = None) -> Pa
     return ParallelText(lines, chosen, digest.hexdigest())
 
 
-def _lines(path: Location) -> list[str]:
-    data = b"".join(ByteStream(path, suffixes(path)[1]))
+def _lines(path: Location, text_field: str) -> list[str]:
+    suffix, compression = suffixes(path)
+    data = b"".join(ByteStream(path, compression))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}:{line}: not valid UTF-8; parallel text cannot skip a line") from None
     lines = text.replace("\r\n", "\n").split("\n")
-    return lines[:-1] if not lines[-1] else lines
+    if not lines[-1]:
+        lines.pop()
+    return (
+        [_field(line, text_field, f"{path}:{n}") for n, line in enumerate(lines, 1)]
+        if FORMATS.get(suffix) == "jsonl"
+        else lines
+    )
+
+
+def _field(line: str, name: str, where: str) -> str:
+    try:
+        text = json.loads(line)[name]
+    except (ValueError, KeyError, TypeError):
+        text = None
+    if not isinstance(text, str):
+        raise InputError(f'{where}: no JSON object with the text field "{name}"; parallel text cannot skip a line')
+    return text
 
 
 def _check_aligned(lines: dict[str, list[str]], files: dict[str, Location]) -> None:

@@ -15,7 +15,7 @@ def load_parallel(study: Study) -> ParallelText | None:
     if analysis.parallel is None:
         return None
     try:
-        return read_parallel(analysis.parallel, study.folder, pivot=analysis.pivot)
+        return read_parallel(analysis.parallel, study.folder, pivot=analysis.pivot, text_field=study.corpus.text)
     except InputError as error:
         message = f"parallel in [analysis]: {error}"
         raise StudyError([study.mistake(("analysis", "parallel"), message)]) from error

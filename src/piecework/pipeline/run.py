@@ -234,7 +234,8 @@ class _Run:
         metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
         weights = [(name.language, name.category, str(of)) for name, of in sorted(counted.counts.weights.items())]
         made = self.state.outputs(["passages", *trained.stages.values()])
-        key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made, parallel and parallel.key)
+        settings = [parallel and parallel.key, self.study.analysis.paper_findings]
+        key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made, settings)
         if self.state.is_done("evaluation", key):
             return {}
         with self.state.doing("evaluation", key) as outputs:
@@ -244,6 +245,7 @@ class _Run:
                 load_passages(self.state.folder / PASSAGES_FILE),
                 units=units,
                 parallel=parallel,
+                paper_findings=self.study.analysis.paper_findings,
                 threads=self.threads,
                 progress=lambda done, total: self.progress("evaluating", done, total),
             )

@@ -101,7 +101,8 @@ def _same_pattern(fertility: Values, continued: Values) -> Iterator[Check]:
     for language in fertility:
         names = list(fertility[language])
         if len(names) > 2 and language in continued:
-            ranks = [np.argsort(np.argsort([each[language][name] for name in names])) for each in (fertility, continued)]
+            columns = [[values[language][name] for name in names] for values in (fertility, continued)]
+            ranks = [np.argsort(np.argsort(column)) for column in columns]
             # Spearman's formula for ranks without ties.
             differences = float(((ranks[0] - ranks[1]) ** 2).sum())
             correlation = 1 - 6 * differences / (len(names) * (len(names) ** 2 - 1))

@@ -15,13 +15,13 @@ from piecework.evaluation.evaluate import evaluate_on, evaluation_units
 from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.examples import examples
 from piecework.evaluation.metrics import Array, all_metrics
-from piecework.evaluation.overlap import Overlaps
+from piecework.evaluation.overlap import OverlapCurve, Overlaps
 from piecework.evaluation.parallel import evaluate_parallel
 from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table
 from piecework.evaluation.units import EvaluationUnits
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
-from piecework.results.findings import check_findings
+from piecework.results.findings import check_findings, is_like_the_paper
 from piecework.results.languages import languages_table
 from piecework.results.summary import summarise
 from piecework.results.table_names import TITLES
@@ -53,12 +53,14 @@ def study_tables(
     *,
     units: EvaluationUnits,
     parallel: ParallelText | None = None,
+    paper_findings: bool | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Table]:
     """Every table by name. `tokenizers` are `multilingual`, its smaller sizes, and one named after each language.
 
-    `units` come from `study_units`, prepared or not; their memory is released. `progress(done, wanted)` counts steps.
+    `units` come from `study_units`, prepared or not; their memory is released. Without `paper_findings`, the paper's
+    findings are tested if the study has the paper's languages. `progress(done, wanted)` counts steps.
     """
     steps = _Steps(len(tokenizers) + 3, progress)
     compared = {name: each for name, each in tokenizers.items() if name == MULTILINGUAL or name in counts.languages}
@@ -74,12 +76,13 @@ def study_tables(
     units.release()
     overlaps = Overlaps(compared, evaluation=evaluation)
     overlap = overlaps.table()
+    curves = {name: overlaps.curve(MULTILINGUAL, name) for name in compared if name != MULTILINGUAL}
     steps.done()
     tables = {
         "metrics": evaluation.metrics,
         "sizes": _sizes(evaluation),
         "overlap": overlap,
-        "overlap_sizes": _overlap_sizes(overlaps, [name for name in compared if name != MULTILINGUAL]),
+        "overlap_sizes": _overlap_sizes(curves),
     }
     steps.done()
     tables |= {
@@ -90,9 +93,10 @@ def study_tables(
         "corpus": _corpus(counts),
         "skipped": _skipped(counts),
         "examples": _examples(compared, passages),
-        "findings": check_findings(evaluation, overlap=overlap),
         "languages": languages_table(evaluation),
     }
+    if is_like_the_paper(evaluation.groups) if paper_findings is None else paper_findings:
+        tables["findings"] = check_findings(evaluation, curves)
     if parallel is not None:
         tables["parallel"] = _parallel(tokenizers, parallel, threads=threads)
     tables["summary"] = summarise(evaluation, overlap, tables.get("parallel"))
@@ -152,7 +156,7 @@ def _sizes(evaluation: Evaluation) -> Table:
     return Table(pa.concat_tables(parts))
 
 
-def _overlap_sizes(overlaps: Overlaps, languages: Sequence[str]) -> Table:
+def _overlap_sizes(curves: Mapping[str, OverlapCurve]) -> Table:
     """The multilingual vocabulary at every size: its overlap with each monolingual one, at full and at equal size."""
     import pyarrow as pa
 
@@ -161,8 +165,7 @@ def _overlap_sizes(overlaps: Overlaps, languages: Sequence[str]) -> Table:
     types |= dict.fromkeys(names[:3], pa.int64()) | {"relative_at_equal_size": pa.float64()}
     schema = pa.schema(types)
     parts = [schema.empty_table()]
-    for language in languages:
-        curve = overlaps.curve(MULTILINGUAL, language)
+    for language, curve in curves.items():
         columns = {name: _column(getattr(curve, name)) for name in names[1:]}
         at_equal = curve.shared_at_equal_size
         columns["relative_at_equal_size"] = _column(

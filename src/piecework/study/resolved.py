@@ -82,7 +82,8 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
     parallel = {"parallel": moved(analysis.parallel)} if analysis.parallel else {}
     pivot = {"pivot": analysis.pivot} if analysis.pivot else {}
     sizes = {"vocab_sizes": analysis.vocab_sizes, "monolingual": analysis.monolingual}
-    yield from _pairs({**sizes, **parallel, **pivot})
+    findings = {} if analysis.paper_findings is None else {"paper_findings": analysis.paper_findings}
+    yield from _pairs({**sizes, **parallel, **pivot, **findings})
     if study.analysis.tokenizers:
         yield from ("", "[analysis.tokenizers]")
         tokenizers = study.analysis.tokenizers.items()

@@ -226,6 +226,8 @@ class Analysis(_Table):
     """Parallel text: a file per language, in which line n says the same in every language."""
     pivot: Language | None = None
     """The language that the others are compared with on parallel text."""
+    paper_findings: bool | None = None
+    """Whether to test the paper's findings; without a value, if the study has the paper's languages."""
 
 
 def _resolve_recipe(value: object) -> Recipe:

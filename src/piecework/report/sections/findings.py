@@ -37,7 +37,7 @@ def findings_section(data: StudyData) -> Section | None:
         sheet = Sheet.build(
             finding,
             ["case", Heading("result", "verdict"), "evidence"],
-            [(case["case"], case["holds"], case["figures"]) for case in cases],
+            [(case["case"], case["holds"], case["evidence"]) for case in cases],
         )
         claims.append(Claim(finding[:1].upper() + finding[1:], sum(case["holds"] for case in cases), len(cases), sheet))
     lead = (
