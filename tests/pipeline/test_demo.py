@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from piecework.corpus import demo
+from piecework.study import demo
 from piecework.corpus.catalogues import parallel_documents, read_catalogue
 from piecework.errors import InputError, PieceworkError
 from piecework.pipeline.run import run

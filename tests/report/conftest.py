@@ -13,7 +13,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     """A study whose name, languages, pieces and passages are markup."""
     texts = {"code": [f"{HOSTILE_TEXT}\n{HOSTILE_TEXT} {number}" for number in range(40)]}
     folder: Path = tmp_path_factory.mktemp("hostile")
-    return run_study(folder, ["sv", HOSTILE_LANGUAGE, "code"], name=HOSTILE_NAME, texts=texts)
+    return run_study(folder, ["sv", HOSTILE_LANGUAGE, "code"], name=HOSTILE_NAME, texts=texts, paper_findings=True)
 
 
 @pytest.fixture(scope="session")

@@ -202,7 +202,7 @@ def test_in_a_notebook(hostile: StudyResults) -> None:
 def test_what_is_missing_is_left_out(bare: StudyResults) -> None:
     page = parse(render(bare))
     assert [each.attributes["id"] for each in page.all("section")] == [
-        name for name in SECTIONS if name not in ("monolingual", "overlap")
+        name for name in SECTIONS if name not in ("monolingual", "overlap", "findings")
     ]
     corpus = next(each for each in page.all("section") if each.attributes["id"] == "corpus").text
     assert "No documents in made-up_empty." in corpus
