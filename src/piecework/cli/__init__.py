@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from piecework import __version__
+from piecework.cli.streams import StdoutError, prepare_streams
 from piecework.cli.terminal import Terminal
 from piecework.errors import PieceworkError, RecipeError, StudyError
 
@@ -74,11 +75,12 @@ class CommandGroup(click.Group):
         except KeyboardInterrupt:
             terminal.error("interrupted")
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:
-            # The reader, for example `head`, has closed the pipe. Output that is still buffered goes to /dev/null;
-            # otherwise the interpreter prints an error when it exits.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            ctx.exit(0)
+        except OSError as error:
+            # Readers and writers say which file and how to mend it; this is for what they do not expect.
+            if terminal.verbose:
+                traceback.print_exc()
+            terminal.error(str(error))
+            ctx.exit(FAILED)
         except MemoryError:
             terminal.error("out of memory; `piecework train --dry-run` estimates how much training needs")
             ctx.exit(FAILED)
@@ -103,14 +105,16 @@ def group() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit."""
-    # Pieces are Unicode in any locale, and a file name may not be valid text.
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    prepare_streams()
     # pydantic spends most of its start looking for plugins, and we use none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Our matrix products are small: a second OpenBLAS thread costs more than it saves.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A vocabulary is many small objects that live until the end; the garbage collector need not visit them often.
     gc.set_threshold(100_000, 20, 20)
-    group(prog_name="piecework")
+    try:
+        group(prog_name="piecework")
+    except StdoutError as error:  # from --help and --version, which click writes
+        Terminal().error(str(error))
+        sys.exit(FAILED)
     sys.exit(0)

@@ -6,6 +6,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import cast
 
+from piecework.cli.streams import stdout_is_broken
 from piecework.cli.terminal import Terminal
 from piecework.corpus.inputs import suffixes
 from piecework.corpus.streams import ByteStream, whole_lines
@@ -19,6 +20,8 @@ READ_BYTES = 1 << 20
 def read_lines(source: str, terminal: Terminal) -> Iterator[list[bytes]]:
     """Yield lists of lines, without line feeds, from a file (plain, .gz or .zst), or from stdin for "-"."""
     if source == "-":
+        if sys.stdin is None:
+            raise InputError("stdin is closed; name a FILE")
         if sys.stdin.isatty():
             terminal.say("reading lines from the terminal; Ctrl-D ends")
         stdin = cast(BufferedReader, sys.stdin.buffer)
@@ -35,3 +38,5 @@ def read_lines(source: str, terminal: Terminal) -> Iterator[list[bytes]]:
         if not lines[-1]:
             lines.pop()
         yield lines
+        if stdout_is_broken():
+            return
