@@ -1,5 +1,6 @@
 """The command line: errors, exit codes and the list of commands. Each command is a file, imported when it is called."""
 
+import errno
 import gc
 import importlib
 import os
@@ -68,22 +69,42 @@ class CommandGroup(click.Group):
             sys.stdout.flush()
             return result
         except PieceworkError as error:
-            if terminal.verbose:
-                traceback.print_exc()
-            terminal.error(str(error))
-            ctx.exit(USAGE if isinstance(error, RecipeError | StudyError) else FAILED)
+            self._fail(ctx, terminal, str(error), USAGE if isinstance(error, RecipeError | StudyError) else FAILED)
         except KeyboardInterrupt:
             terminal.error("interrupted")
             ctx.exit(INTERRUPTED)
         except OSError as error:
             # Readers and writers say which file and how to mend it; this is for what they do not expect.
-            if terminal.verbose:
-                traceback.print_exc()
-            terminal.error(str(error))
-            ctx.exit(FAILED)
+            self._fail(ctx, terminal, _explain_os_error(error))
+        except UnicodeEncodeError as error:
+            name = str(error.object)[max(0, error.start - 40) : error.end + 40]
+            name = name.encode(errors="backslashreplace").decode()
+            self._fail(ctx, terminal, f'"{name}" is not valid UTF-8; rename the file or folder, or choose another one')
         except MemoryError:
-            terminal.error("out of memory; `piecework train --dry-run` estimates how much training needs")
-            ctx.exit(FAILED)
+            self._fail(ctx, terminal, "out of memory; `piecework train --dry-run` estimates how much training needs")
+        except Exception as error:
+            if not _is_from_arrow(error):
+                raise
+            self._fail(ctx, terminal, f"{type(error).__name__}: {error}")
+
+    @staticmethod
+    def _fail(ctx: click.Context, terminal: Terminal, message: str, exit_code: int = FAILED) -> NoReturn:
+        if terminal.verbose:
+            traceback.print_exc()
+        terminal.error(message)
+        ctx.exit(exit_code)
+
+
+def _explain_os_error(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    fix = {errno.EMFILE: "; raise the limit, for example with `ulimit -n 1024`"}.get(error.errno or 0, "")
+    return f"{where}{error.strerror or error}{fix}"
+
+
+def _is_from_arrow(error: Exception) -> bool:
+    """Arrow reports a failing system, such as a thread that cannot be started, by its own errors."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(error, arrow.ArrowException)
 
 
 @click.group(

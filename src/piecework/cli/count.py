@@ -28,7 +28,7 @@ UNITS: "dict[str, Unit]" = {"counting": "bytes", "merging": "tables"}
 
 @click.command("count")
 @click.argument("study_file", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("-o", "--out", type=LocationType(), help="Output folder, local or s3:// [default: out/NAME].")
+@click.option("-o", "--out", type=LocationType(as_text=True), help="Output folder, local or s3:// [default: out/NAME].")
 @cluster_options
 @click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
 @click.option(

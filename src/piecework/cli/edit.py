@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.options import FolderType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
 from piecework.errors import InputError
@@ -38,7 +39,7 @@ class Lengths(click.ParamType[tuple[int, int]]):
 
 @click.command("edit")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for the new model and id_mapping.json.")
+@click.option("-o", "--out", type=FolderType(), help="Folder for the new model and id_mapping.json.")
 @click.option(
     "--drop", multiple=True, metavar="PIECE|FILE", help="Drop a piece, or all pieces in a file (one per line)."
 )

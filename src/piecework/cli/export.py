@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from piecework.cli.options import FolderType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_seconds, verbosity_options
 
@@ -28,7 +29,7 @@ RUNTIMES = {
     help="hf: tokenizer.json and its configuration, tokenizer.model, spiece.model. "
     "sentencepiece: tokenizer.model, tokenizer.vocab. llama: the files that llama.cpp's converter reads.",
 )
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="Folder to write into.")
+@click.option("-o", "--out", required=True, type=FolderType(), help="Folder to write into.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("--json", "as_json", is_flag=True, help="Write a summary as a JSON object.")
 @verbosity_options

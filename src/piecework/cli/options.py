@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["LocationType", "SizeType", "documents_option", "text_field_option", "threads_option"]
+__all__ = ["FolderType", "LocationType", "SizeType", "documents_option", "text_field_option", "threads_option"]
 
 documents_option = click.option(
     "--documents",
@@ -22,19 +24,50 @@ threads_option = click.option("--threads", type=click.IntRange(min=1), help="Num
 
 
 class LocationType(click.ParamType[Any]):
-    """A path on this machine, or a URI such as s3://bucket/folder."""
+    """A path on this machine, or a URI such as s3://bucket/folder.
+
+    Parquet files and study files name paths as text; `as_text` refuses one that is not UTF-8.
+    """
 
     name = "path"
+
+    def __init__(self, *, as_text: bool = False) -> None:
+        self._as_text = as_text
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a Path or a RemotePath."""
         from piecework.common.storage import locate
         from piecework.errors import InputError
 
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        if self._as_text and not _is_text(os.fspath(value)):
+            self.fail("the path is not valid UTF-8; choose another one", param, ctx)
         try:
             return locate(value)
         except InputError as error:
             self.fail(str(error), param, ctx)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class FolderType(LocationType):
+    """A folder on this machine to write into."""
+
+    name = "folder"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a Path."""
+        folder = super().convert(value, param, ctx)
+        if not isinstance(folder, Path):
+            self.fail(f"{value}: this command writes to local folders only; copy the files afterwards", param, ctx)
+        return folder
 
 
 class SizeType(click.ParamType[int]):

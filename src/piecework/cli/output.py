@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,7 +21,26 @@ def write_json(content: object) -> None:
     import orjson
 
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-    sys.stdout.buffer.write(orjson.dumps(content, option=options))
+    try:
+        written = orjson.dumps(content, option=options)
+    except orjson.JSONEncodeError:
+        written = orjson.dumps(_printable(content), option=options)
+    sys.stdout.buffer.write(written)
+
+
+def _printable(content: Any) -> Any:
+    """The same content; bytes in the names of files that are not UTF-8 are written as escapes.
+
+    >>> _printable({"path": "bad\\udcff", "sizes": (1, 2)})
+    {'path': 'bad\\\\udcff', 'sizes': [1, 2]}
+    """
+    if isinstance(content, str):
+        return content.encode(errors="backslashreplace").decode()
+    if isinstance(content, Mapping):
+        return {key: _printable(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return list(map(_printable, content))
+    return content
 
 
 def stdout_console() -> Console:

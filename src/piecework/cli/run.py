@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from piecework.cli.cluster_options import cluster_options, resolve_cluster
-from piecework.cli.options import SizeType
+from piecework.cli.options import FolderType, SizeType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 
@@ -26,7 +26,7 @@ DEFAULT_STUDY = Path("study.toml")
 @click.option(
     "--demo", is_flag=True, help="Use a small corpus of real text instead of STUDY.toml; needs the extra `demo`."
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Output folder [default: out/NAME].")
+@click.option("-o", "--out", type=FolderType(as_text=True), help="Output folder [default: out/NAME].")
 @cluster_options
 @click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
 @click.option("--memory", type=SizeType(), help="Memory limit for counting, as 2GB [default: half of the free memory].")

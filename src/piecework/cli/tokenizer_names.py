@@ -44,7 +44,8 @@ def model_names(paths: Sequence[Path]) -> list[str]:
         for count in range(1, len(own) + 1):
             if all(other[-count:] != own[-count:] for other in others):
                 break
-        names.append("/".join(own[-count:]))
+        # Results are UTF-8, and a folder's name may not be.
+        names.append("/".join(own[-count:]).encode(errors="backslashreplace").decode())
     if len(set(names)) < len(names):
         raise InputError(f"{next(name for name in names if names.count(name) > 1)}: given twice")
     return names

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.options import LocationType, text_field_option, threads_option
+from piecework.cli.options import FolderType, LocationType, text_field_option, threads_option
 from piecework.cli.output import write_json
 from piecework.cli.recipe_options import RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
@@ -28,7 +28,7 @@ OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
 
 @click.command("train")
 @click.argument("inputs", metavar="[INPUT...]", nargs=-1, type=LocationType())
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for tokenizer.model and tokenizer.vocab.")
+@click.option("-o", "--out", type=FolderType(), help="Folder for tokenizer.model and tokenizer.vocab.")
 @click.option("--vocab-size", type=click.IntRange(min=1), help="Number of pieces [default: the recipe's].")
 @click.option(
     "--recipe",

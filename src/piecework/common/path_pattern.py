@@ -16,6 +16,8 @@ __all__ = ["BRACES", "Brace", "Match", "PathPattern"]
 Brace = Literal["category", "language"]
 BRACES: tuple[str, ...] = get_args(Brace)
 
+LOCAL_SCHEME = "file://"
+
 _BRACE = re.compile(r"\{([^{}]*)\}")
 _ANY_NAME = r"[^/]"
 
@@ -76,6 +78,8 @@ class PathPattern:
         Folders are matched too, unless the last part of the pattern has a wildcard of its own: `data/{language}` is a
         folder for each language, and `data/{language}/*` the files in them.
         """
+        if self.text.startswith(LOCAL_SCHEME):
+            return PathPattern(self.text.removeprefix(LOCAL_SCHEME)).find(folder)
         if is_remote(self.text):
             return list(self._find_remote())
         found = []
@@ -113,6 +117,8 @@ class PathPattern:
 
     def literal_folder(self, folder: Path) -> Location:
         """The folder that the pattern's part without wildcards names."""
+        if self.text.startswith(LOCAL_SCHEME):
+            return PathPattern(self.text.removeprefix(LOCAL_SCHEME)).literal_folder(folder)
         literal = []
         for part in self.wildcards.split("/")[:-1]:
             if glob.has_magic(part):

@@ -68,7 +68,7 @@ class Recipe(BaseModel):
 
     whitespace_runs: RunOrder | None = None
     """Pieces of 2 to 24 ▁ in place of the last merges: in the order of the `paper`, or `portable`, or none."""
-    minimum_frequency: int = Field(0, ge=0)
+    minimum_frequency: int = Field(0, ge=0, le=(1 << 63) - 1)
     """No merge that occurs less often. SentencePiece has no such limit, and takes merges that occur no more."""
     clean_up: CleanUp | None = None
     """Documents are cleaned before they are counted, as `GPTSw3Tokenizer` cleans a text before it encodes it."""

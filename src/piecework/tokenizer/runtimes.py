@@ -90,7 +90,7 @@ def _piecework(tokenizer: Tokenizer, _folder: Path) -> LoadedRuntime:
 def _sentencepiece(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
     import sentencepiece
 
-    processor: Any = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    processor: Any = sentencepiece.SentencePieceProcessor(model_proto=(folder / "tokenizer.model").read_bytes())
     return LoadedRuntime(lambda texts: processor.encode(list(texts)), processor.decode)
 
 
