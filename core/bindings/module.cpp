@@ -1,5 +1,6 @@
 // The module that Python imports.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <exception>
 #include <string>
