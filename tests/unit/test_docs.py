@@ -17,8 +17,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 # Imported names whose package has another name, or comes with it in the version that it needs.
 INSTALLED_AS = {"google": "protobuf", "pydantic_core": "pydantic"}
-# Imported where they are installed, and never required.
-OPTIONAL = {"gigatoken", "kitoken", "py4j", "IPython"}
+# Imported where they are installed or by type checkers only, and never required.
+OPTIONAL = {"_typeshed", "gigatoken", "kitoken", "py4j", "IPython"}
 
 
 def anchor(heading: str) -> str:
