@@ -1,5 +1,6 @@
 // Encoding: text to tokens and back.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -163,6 +164,24 @@ nb::list encode_spans(const Encoder& encoder, nb::handle text) {
   return out;
 }
 
+// The text as the model sees it, with ▁ for spaces, and the offset in `text` of each byte of it and of its end.
+std::pair<nb::bytes, std::vector<size_t>> normalize(const Encoder& encoder, nb::bytes text) {
+  std::string normalized, escaped;
+  std::vector<size_t> origins, offsets;
+  {
+    nb::gil_scoped_release unlocked;
+    encoder.normalizer().normalize({text.c_str(), text.size()}, normalized, &origins);
+    for (size_t i = 0; i < normalized.size(); ++i) {
+      const bool is_space = normalized[i] == ' ' && encoder.model().escape_whitespaces;
+      const std::string_view bytes = is_space ? kSpaceMarkUtf8 : std::string_view(&normalized[i], 1);
+      escaped += bytes;
+      offsets.insert(offsets.end(), bytes.size(), origins[i]);
+    }
+    offsets.push_back(origins.back());
+  }
+  return {nb::bytes(escaped.data(), escaped.size()), std::move(offsets)};
+}
+
 }  // namespace
 
 void bind_encode(nb::module_& m) {
@@ -184,6 +203,7 @@ void bind_encode(nb::module_& m) {
       .def("encode", &encode, nb::arg("text"))
       .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
       .def("encode_spans", &encode_spans, nb::arg("text"))
+      .def("normalize", &normalize, nb::arg("text"))
       .def_prop_ro("newlines_stand_alone", &Encoder::newlines_stand_alone)
       .def("encode_columns", &encode_columns, nb::arg("text"))
       .def("merge_columns", &merge_columns, nb::arg("text"))

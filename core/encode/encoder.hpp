@@ -53,6 +53,7 @@ class Encoder {
   Encoder& operator=(const Encoder&) = delete;
 
   const Model& model() const { return model_; }
+  const Normalizer& normalizer() const { return normalizer_; }
 
   // Appends the ids of `text`.
   void encode(std::string_view text, std::vector<uint32_t>& ids) const;

@@ -28,6 +28,7 @@ PACKAGES = (
     "report",
     "playground",
     "pipeline",
+    "sentencepiece",
     "cli",
 )
 CORE_FOLDERS = ("text", "system", "pretokenize", "count", "train", "model", "encode", "evaluate", "bindings")

@@ -1,0 +1,36 @@
+"""SentencePiece's messages about encoded text, declared from their field numbers and types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+__all__ = ["SentencePieceText"]
+
+_PIECE = (("piece", "STRING"), ("id", "UINT32"), ("surface", "STRING"), ("begin", "UINT32"), ("end", "UINT32"))
+
+
+def _declare() -> type[Any]:
+    proto = descriptor_pb2.FileDescriptorProto(name="piecework/text.proto", package="piecework", syntax="proto2")
+    kinds = descriptor_pb2.FieldDescriptorProto
+    text = proto.message_type.add(name="SentencePieceText")
+    piece = text.nested_type.add(name="SentencePiece")
+    for number, (name, kind) in enumerate(_PIECE, 1):
+        piece.field.add(name=name, number=number, label=kinds.LABEL_OPTIONAL, type=kinds.Type.Value(f"TYPE_{kind}"))
+    text.field.add(name="text", number=1, label=kinds.LABEL_OPTIONAL, type=kinds.TYPE_STRING)
+    text.field.add(
+        name="pieces",
+        number=2,
+        label=kinds.LABEL_REPEATED,
+        type=kinds.TYPE_MESSAGE,
+        type_name=".piecework.SentencePieceText.SentencePiece",
+    )
+    text.field.add(name="score", number=3, label=kinds.LABEL_OPTIONAL, type=kinds.TYPE_FLOAT)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(proto)
+    cls: type[Any] = message_factory.GetMessageClass(pool.FindMessageTypeByName("piecework.SentencePieceText"))
+    return cls
+
+
+SentencePieceText = _declare()

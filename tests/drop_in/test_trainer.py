@@ -1,0 +1,203 @@
+"""Training through SentencePiece's arguments: the bytes of the package `sentencepiece`, and its kinds of errors."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+
+from drop_in.models import TEXT
+from piecework.sentencepiece import SentencePieceTrainer, train_model
+from piecework.sentencepiece.arguments import _fields
+
+ARGUMENTS: dict[str, Any] = {
+    "model_type": "bpe",
+    "vocab_size": 60,
+    "normalization_rule_name": "identity",
+    "remove_extra_whitespaces": False,
+}
+# Training with normalisation is tested with the recipe that has it.
+NORMALIZING = {"normalization_rule_name", "remove_extra_whitespaces"}
+BOTH: tuple[Any, ...] = (SentencePieceTrainer, sentencepiece.SentencePieceTrainer)
+
+
+def quiet(trainer: Any) -> dict[str, Any]:
+    return {"minloglevel": 2} if trainer is not SentencePieceTrainer else {}
+
+
+def trained(trainer: Any, lines: list[Any] | None = None, **arguments: Any) -> bytes:
+    model = io.BytesIO()
+    given = {**ARGUMENTS, **arguments, **quiet(trainer)}
+    if lines is not None:
+        given["sentence_iterator"] = iter(lines)
+    trainer.train(model_writer=model, **given)
+    return model.getvalue()
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001
+        return type(error)
+
+
+# Of these values Piecework says that it does not have them; SentencePiece trains with some, and refuses the others.
+NOT_HERE = {
+    ("escape_whitespaces", False),
+    ("normalization_rule_tsv", "x"),
+    ("input_format", "x"),
+    ("input_sentence_size", 7),
+    ("split_by_whitespace", False),
+    ("treat_whitespace_as_suffix", True),
+    ("allow_whitespace_only_pieces", True),
+    ("use_all_vocab", True),
+    ("pretokenization_delimiter", "x"),
+    ("seed_sentencepieces_file", "x"),
+}
+
+
+def values_of(field: Any) -> list[Any]:
+    """Values for an argument: its default, and one or two others."""
+    if field.is_repeated:
+        return [["a", "b"], "a,b", ""]
+    others = {field.TYPE_BOOL: [True, False], field.TYPE_STRING: ["x", ""], field.TYPE_FLOAT: [0.99]}
+    return [field.default_value, *others.get(field.type, [7, 0])]
+
+
+@pytest.mark.parametrize("name", sorted(_fields().keys() - {"input", "model_prefix", "model_type"} - NORMALIZING))
+def test_every_argument(name: str) -> None:
+    for value in values_of(_fields()[name]):
+        arguments = {"hard_vocab_limit": False, name: value}
+        ours, theirs = (outcome(lambda t=t, a=arguments: trained(t, TEXT, **a)) for t in BOTH)
+        if isinstance(value, bool | str | int) and (name, value) in NOT_HERE:
+            assert ours is NotImplementedError
+        elif isinstance(theirs, type):
+            assert issubclass(ours, theirs), value
+        else:
+            assert ours == theirs, value
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"vocab_size": "55"},
+        {"byte_fallback": True, "vocab_size": 340},
+        {"byte_fallback": "", "vocab_size": 340},
+        {"user_defined_symbols": ["<x>", "<y>"]},
+        {"user_defined_symbols": "<x>,<y>", "control_symbols": "<c>"},
+        {"num_threads": 3, "train_extremely_large_corpus": False, "split_by_whitespace": True},
+        {"hard_vocab_limit": "false", "vocab_size": 5000},
+        {"character_coverage": "0.98", "split_digits": "1", "max_sentence_length": 60},
+        {"add_dummy_prefix": "n", "unk_surface": " ? ", "pad_id": 3, "shuffle_input_sentence": True},
+        {"accept_language": ["sv", "en"], "input_format": "text", "self_test_sample_size": 0},
+    ],
+    ids=str,
+)
+def test_same_bytes_from_an_iterator(arguments: dict[str, Any]) -> None:
+    assert trained(BOTH[0], TEXT, **arguments) == trained(BOTH[1], TEXT, **arguments)
+    lines = [line.encode() + b"\r\n" for line in TEXT]
+    assert trained(BOTH[0], lines, **arguments) == trained(BOTH[1], lines, **arguments)
+
+
+def test_long_lines_are_left_out_as_by_default() -> None:
+    lines = ["ab " * 2000, *["cd cd"] * 3]
+    arguments = {"vocab_size": 9}
+    assert trained(BOTH[0], lines, **arguments) == trained(BOTH[1], lines, **arguments)
+    assert train_model({**ARGUMENTS, "vocab_size": 9}, sentences=lines).long_lines == 1
+
+
+def test_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.txt").write_bytes("\ufeffhej på dig\r\nhej då\n\nhej".encode())
+    Path("two, too.txt").write_bytes("  hej\thå \xff▅\nett träd".encode("latin-1", "replace"))
+    Path("two, too.txt").write_bytes("  hej\thå ▅\nett träd".encode() + b"\xff")
+    for keywords in (
+        {"input": "one.txt"},
+        {"input": ["one.txt", "two, too.txt"]},
+        {"input": 'one.txt,"two, too.txt"', "vocabulary_output_piece_score": False},
+    ):
+        files = []
+        for trainer in BOTH:
+            given = {**ARGUMENTS, **keywords, "vocab_size": 20, "model_prefix": "m", **quiet(trainer)}
+            assert trainer.train(**given) is None
+            files.append((Path("m.model").read_bytes(), Path("m.vocab").read_bytes()))
+        assert files[0] == files[1]
+
+
+def test_a_string_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.txt").write_text("hej på dig\nhej då\n")
+    flags = (
+        "--input=one.txt --model_prefix=m --vocab_size=20 --model_type=bpe --normalization_rule_name=identity"
+        " --remove_extra_whitespaces=false --minloglevel=2 --vocab_size=30"
+    )
+    files = []
+    for trainer in BOTH:
+        assert trainer.train(flags) is trainer.Train(flags) is True
+        files.append((Path("m.model").read_bytes(), Path("m.vocab").read_bytes()))
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"vocab_size": "many"},
+        {"vocab_size": 10_000},
+        {"vocab_size": 4},
+        {"byte_fallback": "maybe"},
+        {"model_type": "none"},
+        {"character_coverage": 0.5},
+        {"character_coverage": "x"},
+        {"max_sentencepiece_length": 1000},
+        {"unk_id": -1},
+        {"unk_id": 1},
+        {"user_defined_symbols": "a,a"},
+        {"user_defined_symbols": ["<unk>"]},
+        {"input_format": "csv"},
+        {"vocab_sise": 10},
+        {"input": "also.txt"},
+    ],
+    ids=str,
+)
+def test_the_same_kinds_of_errors(arguments: dict[str, Any]) -> None:
+    ours, theirs = (outcome(lambda trainer=trainer: trained(trainer, TEXT, **arguments)) for trainer in BOTH)
+    assert isinstance(ours, type), "it is not refused"
+    assert issubclass(ours, theirs)
+
+
+def test_errors_of_input() -> None:
+    for lines in ([], [3], [""]):
+        ours, theirs = (outcome(lambda trainer=trainer, lines=lines: trained(trainer, lines)) for trainer in BOTH)
+        assert ours == theirs
+    for arguments in ({"input": "nowhere.txt"}, {}):
+        ours, theirs = (outcome(lambda t=trainer, a=arguments: trained(t, None, **a)) for trainer in BOTH)
+        assert (ours, theirs) == (RuntimeError, RuntimeError)
+    for trainer in BOTH:
+        with pytest.raises(TypeError):
+            trainer.train(sentence_iterator=["a"], model_writer=io.BytesIO(), **ARGUMENTS)
+        with pytest.raises(RuntimeError):
+            trainer.train(sentence_iterator=iter(["a"]), **ARGUMENTS, **quiet(trainer))
+
+
+def test_too_large_a_vocabulary_says_the_same_size() -> None:
+    messages = []
+    for trainer in BOTH:
+        with pytest.raises(RuntimeError) as error:
+            trained(trainer, TEXT, vocab_size=10_000)
+        messages.append(str(error.value))
+    assert messages[1].endswith(messages[0])
+
+
+def test_what_is_not_here_says_so() -> None:
+    for arguments, reason in (
+        ({"model_type": "unigram"}, "BPE"),
+        ({"input_sentence_size": 100}, "random"),
+        ({"pretokenizer": str.split}, "word counts"),
+    ):
+        with pytest.raises(NotImplementedError, match=reason):
+            trained(SentencePieceTrainer, TEXT, **arguments)
+    with pytest.raises(NotImplementedError, match="line break"):
+        trained(SentencePieceTrainer, ["a\nb"])
