@@ -1,5 +1,6 @@
 """What the tests share: hypothesis settings, the corpus beside the repository, Python's own sources."""
 
+import signal
 import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -9,6 +10,11 @@ import hypothesis
 import orjson
 import pytest
 import zstandard
+
+# Under nohup and in many CI systems SIGINT is ignored, and processes inherit that: the tests of Ctrl-C would send it in
+# vain. With a handler here, the processes that tests start have the default.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ci")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from piecework.study import demo
 from piecework.corpus.catalogues import parallel_documents, read_catalogue
 from piecework.errors import InputError, PieceworkError
 from piecework.pipeline.run import run
+from piecework.study import demo
 from piecework.study.demo import demo_study, write_demo
 
 LANGUAGES = ["da", "en", "is", "no", "sv"]

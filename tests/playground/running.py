@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from cli.command import COMMAND, environment
+from faults.runs import cpu_seconds
 
 
 @dataclass
@@ -33,6 +34,10 @@ class Server:
     def memory_bytes(self) -> int:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
+
+    @property
+    def cpu_s(self) -> float:
+        return cpu_seconds(self.process.pid)
 
     @property
     def open_files(self) -> int:

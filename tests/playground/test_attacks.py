@@ -4,7 +4,6 @@ import http.client
 import json
 import resource
 import socket
-import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,10 @@ TEXT = "det regnar på havet"
 def keeps_answering(server: Server) -> Any:
     yield
     assert server.process.poll() is None
-    started = time.monotonic()
+    before = server.cpu_s
     answer = server.ask("encode", {"text": TEXT, "lanes": [{"tokenizer": "paper"}]})
     assert answer["lanes"][0]["ids"] == tokenizer().encode(TEXT)
-    assert time.monotonic() - started < 2
+    assert server.cpu_s - before < 2
 
 
 def test_headers_allow_nothing_foreign(server: Server) -> None:
@@ -202,22 +201,22 @@ def test_what_is_no_http(server: Server, data: bytes) -> None:
     "pattern", ["(a+)+$", "(x+x+)+y", "(.*a){25}", "((a{0,99}){0,99}){0,99}", "(?:" * 60, "[" * 199, r"\p{L}*" * 30]
 )
 def test_catastrophic_expressions(server: Server, pattern: str) -> None:
-    started = time.monotonic()
+    before = server.cpu_s
     asked = {"tokenizer": "paper", "search": {"text": pattern, "mode": "regex"}}
     assert server.request("POST", "/api/vocabulary", asked)[0] in (200, 400)
-    assert time.monotonic() - started < 2
+    assert server.cpu_s - before < 2
     asked["search"] = {"text": "a" * 201, "mode": "regex"}
     assert server.request("POST", "/api/vocabulary", asked)[0] == 400
 
 
 def test_texts_made_to_be_slow(server: Server) -> None:
     for text in ("a" * 100_000, " " * 100_000, "\U0010ffff" * 100_000, "ab" * 50_000, "a " * 50_000, "\n" * 100_000):
-        started = time.monotonic()
+        before = server.cpu_s
         body = {"text": text, "lanes": [{"tokenizer": "paper"}] * 4}
         status, content, _ = server.request("POST", "/api/encode", json.dumps(body, ensure_ascii=False).encode())
         assert status == 200, content
         assert server.request("POST", "/api/cuts", {"text": text[:80_000], "tokenizer": "paper"})[0] == 200
-        assert time.monotonic() - started < 6
+        assert server.cpu_s - before < 6
 
 
 def test_thousands_of_idle_connections(server: Server) -> None:

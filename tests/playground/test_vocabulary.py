@@ -73,9 +73,9 @@ def test_no_expression_stalls(pattern: str) -> None:
         rows = tuple((piece, None, "regular") for piece in pieces_)
 
     browser = VocabularyBrowser(Many())  # type: ignore[arg-type]
-    started = time.monotonic()
+    started = time.process_time()
     try:
         browser.search(Search(text=pattern, mode="regex"))
     except pw.InputError as error:
         assert "regular expression" in str(error)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
