@@ -278,7 +278,7 @@ def share_of_reading(folder: str, sample: str) -> dict[str, Any]:
     study = piecework.Study(
         folder=folder, corpus={"path": "{category}_{language}-*"}, sampling={"train": train, "eval": evaluation}
     )
-    plan = Plan.of(study)
+    plan = Plan.from_study(study)
     sampler = plan.sampler()
     partial = Path(folder) / "share"
     job = ShardJob(sampler, partial, 1 << 30)

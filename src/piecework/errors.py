@@ -7,9 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 __all__ = [
+    "DamagedError",
+    "EmptySubsetError",
     "InputError",
     "Mistake",
     "ModelError",
+    "OtherFormatError",
     "PieceworkError",
     "RecipeError",
     "StudyError",
@@ -67,6 +70,34 @@ class ModelError(PieceworkError):
 
 class InputError(PieceworkError):
     """A file or folder cannot be found, read or written as asked."""
+
+
+class DamagedError(InputError):
+    """A file that Piecework wrote has changed since: its `path`, and what is wrong with it.
+
+    >>> str(DamagedError("out/counts/counts.json", "its checksum is another"))
+    'out/counts/counts.json: damaged since it was written (its checksum is another)'
+    """
+
+    def __init__(self, path: object, problem: str, fix: str = "") -> None:
+        super().__init__(f"{path}: damaged since it was written ({problem}){f'; {fix}' if fix else ''}")
+        self.path = path
+
+
+class EmptySubsetError(InputError):
+    """Subsets of a corpus have records, and none of them can be used; `subsets` are their names.
+
+    With `fatal` no subset has a document, so that there is nothing to go on with.
+    """
+
+    def __init__(self, message: str, subsets: Iterable[str], *, fatal: bool = False) -> None:
+        super().__init__(message)
+        self.subsets = tuple(subsets)
+        self.fatal = fatal
+
+
+class OtherFormatError(InputError):
+    """A file was written by another version of Piecework."""
 
 
 class VocabularyTooLargeError(PieceworkError):

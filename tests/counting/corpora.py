@@ -15,7 +15,7 @@ import zstandard
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
 from piecework.counting.partial import PartialResults, ShardResult
 from piecework.counting.plan import Plan
-from piecework.counting.summary import subset_rows, sum_by_subset
+from piecework.counting.summary import Summary
 from piecework.counting.worker import ShardJob, count_shard
 from piecework.study.study import Study
 
@@ -92,30 +92,32 @@ def make_study(folder: Path, **settings: Any) -> Study:
 
 def count_here(study: Study, folder: Path, *, shard_bytes: int | None = None, table_bytes: int = 1 << 30) -> Plan:
     """What the processes of a run do, in this process: much faster for small corpora."""
-    plan = Plan.of(study, shard_bytes=shard_bytes)
+    plan = Plan.from_study(study, shard_bytes=shard_bytes)
     partial = PartialResults(folder / ".partial")
     job = ShardJob(plan.sampler(), partial.folder, table_bytes)
     results = [count_shard(job, shard, lambda _: None) for shard in plan.shards]
-    merge(plan, results, folder, partial)
+    Summary(plan, results).write(folder, merge(plan, results, folder, partial))
     return plan
 
 
-def merge(plan: Plan, results: Sequence[ShardResult], folder: Path, partial: PartialResults) -> None:
+def merge(
+    plan: Plan, results: Sequence[ShardResult], folder: Path, partial: PartialResults
+) -> dict[str, dict[str, Any]]:
     subsets = []
     for subset in plan.subsets:
         files: dict[str, tuple[Path, ...]] = {}
         for shard, result in zip(plan.shards, results, strict=True):
             if shard.subset == subset.name:
-                for run in result.runs:
-                    files[run.table] = (*files.get(run.table, ()), partial.path(shard, run))
+                for file in result.spill_files:
+                    files[file.table] = (*files.get(file.table, ()), partial.path(shard, file))
         subsets.append(SubsetTables(subset.name, files))
     job = MergeJob(
         subsets=tuple(subsets),
-        rows=tuple(subset_rows(plan, sum_by_subset(plan, results))),
+        rows=tuple(Summary(plan, results).rows),
         folder=folder,
         temporary=folder / ".partial" / "merging",
     )
-    merge_tables(job, lambda _: None)
+    return merge_tables(job, lambda _: None)
 
 
 def result_bytes(out: Path, names: Sequence[str] = RESULTS) -> dict[str, bytes]:
@@ -124,7 +126,7 @@ def result_bytes(out: Path, names: Sequence[str] = RESULTS) -> dict[str, bytes]:
 
 def reference_settings(study: Study) -> dict[str, Any]:
     """What `reference_counts` is to be told so that it samples as the study does."""
-    plan = Plan.of(study)
+    plan = Plan.from_study(study)
     return {
         "seed": study.seed,
         "train": study.sampling.train,

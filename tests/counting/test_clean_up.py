@@ -10,6 +10,7 @@ import piecework as pw
 from cli.command import Run
 from cli.conftest import run  # noqa: F401  # a fixture
 from counting.corpora import count_here, made_up_documents, result_bytes, write
+from piecework.counting.description import read_inputs
 from piecework.counting.local import count
 from piecework.counting.plan import Plan
 from piecework.study.study import Study
@@ -56,11 +57,15 @@ def test_counts_made_otherwise_are_noticed(tmp_path: Path) -> None:
     write(tmp_path / "books_sv.jsonl", dirty_documents())
     plain, cleaned = study(tmp_path, ".jsonl"), study(tmp_path, ".jsonl", clean_up="gpt-sw3")
     assert plain.counting_key() != cleaned.counting_key()
-    assert {shard.key for shard in Plan.of(plain).shards}.isdisjoint(shard.key for shard in Plan.of(cleaned).shards)
+    keys = [{shard.key for shard in Plan.from_study(each).shards} for each in (plain, cleaned)]
+    assert keys[0].isdisjoint(keys[1])
     for first, second in ((plain, cleaned), (cleaned, plain)):
         made = count(first, out=tmp_path / f"out-{first.recipe.clean_up}")
-        assert Plan.of(second).difference(made.description) == "settings that differ: clean_up"
-        assert Plan.of(first).difference(made.description) == ""
+        assert (
+            Plan.from_study(second).difference(made.description, read_inputs(made.folder))
+            == "settings that differ: clean_up"
+        )
+        assert Plan.from_study(first).difference(made.description, read_inputs(made.folder)) == ""
 
 
 def test_training_on_files(run: Run, tmp_path: Path) -> None:  # noqa: F811

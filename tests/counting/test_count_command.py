@@ -46,8 +46,8 @@ def test_count(folder: Path) -> None:
     assert lines[3].split()[-1] == lines[5].split()[-1] == "4"
     assert "40 %" in lines[1]
     assert "wrote out/nordic/counts" in done.stderr
-    assert "warning: 4 records skipped: 2 malformed JSON (data/law_sv-00000.jsonl:332)" in done.stderr
-    assert "1 field null (data/law_sv-00000.jsonl:333), 1 empty (data/law_sv-00000.jsonl:331)" in done.stderr
+    assert "warning: 4 records skipped: 2 malformed JSON, 1 field null, 1 empty" in done.stderr
+    assert "  law_sv: 1 empty, first in data/law_sv-00000.jsonl:331\n" in done.stderr
     assert done.stderr.splitlines()[-1] == "next: piecework train --counts out/nordic"
     assert Counts.load(folder / "out" / "nordic").languages == ["is", "sv", "xx"]
 

@@ -221,4 +221,4 @@ def test_weights_on_counts(tmp_path: Path) -> None:
     assert changed.weights[SubsetName("books", "sv")] == 7
     assert changed.training("sv", "books").total == 7 * counts.training("sv", "books", {}).total
     after = {path.name: path.stat().st_mtime_ns for path in counts.folder.iterdir()}
-    assert [name for name in after if after[name] != before[name]] == ["subsets.parquet"]
+    assert [name for name in sorted(after) if after[name] != before[name]] == ["counts.json", "subsets.parquet"]

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from cli.command import COMMAND, environment
 from counting.corpora import count_here, made_up_corpus, make_study, write_corpus
 from piecework.common.subset_name import SubsetName
-from piecework.corpus.skipped import Skipped
 from piecework.counting import spill_files
 from piecework.counting.rare import RareWords, add_up
 from piecework.counting.store import Counts
-from piecework.counting.summary import write_description
 from piecework.counting.words import WordCounts
 from piecework.errors import InputError
 from piecework.study.recipe import Recipe
@@ -112,12 +110,7 @@ def test_a_temporary_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPat
 def counts(tmp_path_factory: pytest.TempPathFactory) -> Counts:
     folder = tmp_path_factory.mktemp("rare")
     write_corpus(folder / "data", made_up_corpus(150))
-    plan = count_here(make_study(folder / "data", weights={"language": {"sv": "1.5"}}), folder / "counts")
-    tables = {
-        name: {"size_bytes": (folder / "counts" / f"{name}.parquet").stat().st_size}
-        for name in ("train", "eval", "eval_plain")
-    }
-    write_description(folder / "counts", plan, tables, Skipped())
+    count_here(make_study(folder / "data", weights={"language": {"sv": "1.5"}}), folder / "counts")
     return Counts.load(folder)
 
 

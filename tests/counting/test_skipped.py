@@ -11,7 +11,7 @@ import pytest
 from counting.corpora import make_study, write
 from piecework.corpus import Reason
 from piecework.counting.local import count
-from piecework.errors import InputError
+from piecework.errors import EmptySubsetError, InputError
 
 BAD_LINES = {
     Reason.MALFORMED_JSON: [b'{"text": "cut', b"no json", b'{"text": NaN}'],
@@ -25,9 +25,11 @@ BAD_LINES = {
 }
 
 
-def skipped_in(folder: Path) -> dict[str, dict[str, Any]]:
-    skipped: dict[str, dict[str, Any]] = json.loads((folder / "counts.json").read_bytes())["skipped"]
-    return skipped
+def skipped_in(folder: Path) -> dict[str, tuple[int, list[str]]]:
+    """By reason, of a corpus of one subset: how many records, and where the first of them are."""
+    rows: list[dict[str, Any]] = json.loads((folder / "counts.json").read_bytes())["skipped"]
+    assert {(row["category"], row["language"]) for row in rows} <= {("a", "x")}
+    return {row["reason"]: (row["records"], row["first"]) for row in rows}
 
 
 @pytest.mark.parametrize("shard_bytes", [None, 200])
@@ -42,10 +44,7 @@ def test_every_kind_is_counted_and_placed(tmp_path: Path, shard_bytes: int | Non
     (tmp_path / "a_x-0.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
     counts = count(make_study(tmp_path), out=tmp_path / "out", threads=2, shard_bytes=shard_bytes)
     assert skipped_in(counts.folder) == {
-        "a_x-0.jsonl": {
-            reason: {"count": len(places), "first": [f"a_x-0.jsonl:{line}" for line in places[:3]]}
-            for reason, places in expected.items()
-        }
+        reason: (len(numbers), [f"a_x-0.jsonl:{line}" for line in numbers[:3]]) for reason, numbers in expected.items()
     }
     [row] = counts.subsets.to_pylist()
     assert row["read_documents"] == row["skipped_records"] == sum(map(len, expected.values()))
@@ -64,16 +63,11 @@ def test_parquet(tmp_path: Path) -> None:
         return [f"{name}: row {number}" for number in numbers]
 
     assert skipped_in(counts.folder) == {
-        "a_x-0.parquet": {
-            "field null": {"count": 4, "first": rows("a_x-0.parquet", 2, 5, 8)},
-            "invalid UTF-8": {"count": 2, "first": rows("a_x-0.parquet", 4, 7)},
-            "empty": {"count": 1, "first": rows("a_x-0.parquet", 3)},
-        },
-        "a_x-1.parquet": {"field missing": {"count": 5, "first": rows("a_x-1.parquet", 1, 2, 3)}},
-        "a_x-2.parquet": {
-            "field null": {"count": 1, "first": rows("a_x-2.parquet", 2)},
-            "not a string": {"count": 1, "first": rows("a_x-2.parquet", 1)},
-        },
+        "field null": (5, rows("a_x-0.parquet", 2, 5, 8)),
+        "invalid UTF-8": (2, rows("a_x-0.parquet", 4, 7)),
+        "empty": (1, rows("a_x-0.parquet", 3)),
+        "field missing": (5, rows("a_x-1.parquet", 1, 2, 3)),
+        "not a string": (1, rows("a_x-2.parquet", 1)),
     }
 
 
@@ -84,18 +78,15 @@ def test_plain_text(tmp_path: Path) -> None:
         make_study(tmp_path, corpus={"path": "{category}_{language}-*", "documents": "line"}), out=tmp_path / "lines"
     )
     assert lines.subsets.column("read_documents").to_pylist() == [2]
-    assert skipped_in(lines.folder) == {
-        "a_x-0.txt": {"invalid UTF-8": {"count": 2, "first": ["a_x-0.txt:2", "a_x-0.txt:6"]}}
-    }
+    assert skipped_in(lines.folder) == {"invalid UTF-8": (2, ["a_x-0.txt:2", "a_x-0.txt:6"])}
     (tmp_path / "a_x-2.txt").write_bytes(b"\xef\xbb\xbfgood\n\ngood")
     (tmp_path / "a_x-3.txt").write_bytes(b"\xef\xbb\xbf")
     files = count(make_study(tmp_path), out=tmp_path / "files")
     assert files.subsets.column("read_documents").to_pylist() == [1]
     assert files.subsets.column("read_characters").to_pylist() == [10]
     assert skipped_in(files.folder) == {
-        "a_x-0.txt": {"invalid UTF-8": {"count": 1, "first": ["a_x-0.txt"]}},
-        "a_x-1.txt": {"empty": {"count": 1, "first": ["a_x-1.txt"]}},
-        "a_x-3.txt": {"empty": {"count": 1, "first": ["a_x-3.txt"]}},
+        "invalid UTF-8": (1, ["a_x-0.txt"]),
+        "empty": (2, ["a_x-1.txt", "a_x-3.txt"]),
     }
 
 
@@ -114,7 +105,7 @@ def test_strict(tmp_path: Path) -> None:
             count(study, strict=True, **options)
     # Shards that were done without it are checked as well, and so are counts that are there already.
     count(study, **options)
-    with pytest.raises(InputError, match=first):
+    with pytest.raises(InputError, match=r"a_x-0\.jsonl:2002: field null; without --strict"):
         count(study, strict=True, **options)
     with pytest.raises(InputError, match=first):
         count(study, strict=True, force=True, **options)
@@ -124,3 +115,16 @@ def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a_x-0.jsonl").write_bytes(b'{"content": "x"}\n' * 3)
     with pytest.raises(InputError, match=r"no document in 1 file: 3 records skipped: 3 field missing \(a_x-0"):
         count(make_study(tmp_path), out=tmp_path / "out")
+
+
+def test_a_subset_that_loses_all_its_documents_stops_the_count(tmp_path: Path) -> None:
+    (tmp_path / "a_x-0.jsonl").write_bytes(b'{"content": "x", "id": "1"}\n' * 3)
+    write(tmp_path / "b_x-0.jsonl", ["one", "two"])
+    message = r"a_x loses all its documents: 3 records skipped: 3 field missing \(a_x-0.jsonl:1\); there is no field "
+    for _ in range(2):
+        with pytest.raises(EmptySubsetError, match=message + '"text"; its fields with text are content, id') as caught:
+            count(make_study(tmp_path), out=tmp_path / "out")
+        assert caught.value.subsets == ("a_x",)
+    assert not (tmp_path / "out/counts/counts.json").exists()
+    counts = count(make_study(tmp_path), out=tmp_path / "out", allow_empty=True)
+    assert counts.subsets.column("read_documents").to_pylist() == [0, 2]

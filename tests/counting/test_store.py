@@ -19,7 +19,7 @@ from piecework.counting.local import count
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
 from piecework.counting.store import Counts
 from piecework.counting.tables import DocumentCounter
-from piecework.errors import InputError
+from piecework.errors import DamagedError, InputError
 
 CORPUS = made_up_corpus(100)
 
@@ -108,11 +108,13 @@ def test_folders_without_whole_counts(tmp_path: Path, counts: Counts) -> None:
         (tmp_path / path.name).write_bytes(path.read_bytes())
     assert Counts.load(tmp_path).languages == counts.languages
     os.truncate(tmp_path / "eval.parquet", 100)
-    with pytest.raises(InputError, match="the counts are damaged or incomplete"):
+    with pytest.raises(
+        InputError, match=r"eval\.parquet: damaged since it was written \(its size is another\); run piecework count"
+    ):
         Counts.load(tmp_path)
     (tmp_path / "eval.parquet").write_bytes((counts.folder / "eval.parquet").read_bytes())
     (tmp_path / "counts.json").write_text(json.dumps({**counts.description, "format": 99}))
-    with pytest.raises(InputError, match=r"counts\.json: format 99, and this version reads 1"):
+    with pytest.raises(InputError, match=r"counts\.json: format 99, and this version reads 2"):
         Counts.load(tmp_path)
 
 

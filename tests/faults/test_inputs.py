@@ -63,7 +63,7 @@ def test_a_file_that_must_not_be_read(tmp_path: Path) -> None:
 
 def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
     write(tmp_path / "a_x-0.jsonl", made_up_documents(50))
-    plan = Plan.of(make_study(tmp_path))
+    plan = Plan.from_study(make_study(tmp_path))
     write(tmp_path / "a_x-0.jsonl", made_up_documents(51))
     with pytest.raises(InputError, match=r"a_x-0\.jsonl: changed while it was read; run the command again"):
         count_shard(ShardJob(plan.sampler(), tmp_path / "out", 1 << 20), plan.shards[0], lambda _: None)
@@ -110,7 +110,7 @@ def test_10_000_tiny_files(tmp_path: Path) -> None:
     for number in range(10_000):
         (tmp_path / f"a_x-{number}.txt").write_bytes(b"file %d\n" % number)
     study = make_study(tmp_path, sampling={"train": "50%", "eval": "50%"})
-    plan = Plan.of(study)
+    plan = Plan.from_study(study)
     assert len(plan.shards) == 5
     counts = count(study, out=tmp_path / "out", threads=2)
     [row] = counts.subsets.to_pylist()

@@ -41,7 +41,8 @@ def expected(study: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 def assert_complete(out: Path, expected: dict[str, bytes]) -> None:
     assert result_bytes(out, ALL_RESULTS) == expected
-    assert sorted(path.name for path in (out / "counts").iterdir()) == sorted(ALL_RESULTS)
+    names = sorted(path.name for path in (out / "counts").iterdir())
+    assert names == sorted((*ALL_RESULTS, "inputs.json"))
 
 
 def test_killed_at_20_random_moments(study: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ def test_shards_that_are_done_are_not_done_again(study: Path, expected: dict[str
     process.communicate()
     done = {path: path.stat().st_mtime_ns for path in partial.glob("*/shard.json") if path.parent.name[0] != "."}
     # One is damaged, and one of other settings: the first is done again, the second removed.
-    damaged = next(path for shard in done for path in shard.parent.glob("train-*.run"))
+    damaged = next(path for shard in done for path in shard.parent.glob("train-*.spill"))
     os.truncate(damaged, 10)
     del done[damaged.parent / "shard.json"]
     (partial / ("0" * 32)).mkdir()

@@ -69,8 +69,8 @@ def run_study(path: Path, **options: Any) -> tuple[StudyResults, list[str]]:
     return run(Study.load(path, check_corpus=False), **settings), warnings
 
 
-def contents(folder: Path, *, without: Sequence[str] = (RUN_FILE,)) -> dict[str, bytes]:
-    """Every file of a folder; run.json has times in it."""
+def contents(folder: Path, *, without: Sequence[str] = (RUN_FILE, "inputs.json")) -> dict[str, bytes]:
+    """Every file of a folder; run.json and inputs.json have times in them."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

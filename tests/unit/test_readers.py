@@ -111,7 +111,7 @@ def test_text_blocks_end_after_a_line(tmp_path: Path) -> None:
 @given(st.lists(st.binary(max_size=6).map(lambda data: data.replace(b"b", b"\n"))), st.integers(1, 12))
 @settings(max_examples=300)
 def test_whole_lines_loses_nothing(chunks: list[bytes], block_bytes: int) -> None:
-    blocks = list(whole_lines(iter(chunks), block_bytes))
+    blocks = [block.data for block in whole_lines(iter(chunks), block_bytes)]
     assert b"".join(blocks) == b"".join(chunks)
     assert all(block.endswith(b"\n") for block in blocks[:-1])
     assert all(blocks)
@@ -124,9 +124,9 @@ def test_blocks_of_a_file_lose_nothing(data: bytes, block_bytes: int) -> None:
         file.write(data)
         file.flush()
         blocks = list(line_blocks(Path(file.name), None, block_bytes))
-    assert b"".join(block for block, _ in blocks) == data
-    assert all(block.endswith(b"\n") for block, _ in blocks[:-1])
-    assert all(len(block) == read_bytes > 0 for block, read_bytes in blocks)
+    assert b"".join(block.data for block in blocks) == data
+    assert all(block.data.endswith(b"\n") for block in blocks[:-1])
+    assert all(len(block.data) == block.read_bytes > 0 for block in blocks)
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
@@ -193,8 +193,8 @@ def test_each_reason_is_counted(tmp_path: Path) -> None:
         Reason.EMPTY: 1,
     }
     assert skipped.total == len(lines) - 2
-    assert skipped.locations[str(path), Reason.MALFORMED_JSON] == [f"{path}:{line}" for line in (2, 3, 4)]
-    assert skipped.locations[str(path), Reason.EMPTY] == [f"{path}:20"]
+    assert skipped.locations(Reason.MALFORMED_JSON) == [f"{path}:{line}" for line in (2, 3, 4)]
+    assert skipped.locations(Reason.EMPTY) == [f"{path}:20"]
     assert documents(path, batch_bytes=1) == ["good", "also good"]
 
 
@@ -203,7 +203,7 @@ def test_line_numbers_go_on_from_block_to_block(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", b"\n".join(lines))
     skipped = Skipped()
     assert len(documents(path, skipped=skipped, batch_bytes=1 << 20)) == 5000
-    assert skipped.locations[str(path), Reason.MALFORMED_JSON] == [f"{path}:5001"]
+    assert skipped.locations(Reason.MALFORMED_JSON) == [f"{path}:5001"]
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ def test_reasons_in_parquet(tmp_path: Path, batch_bytes: int) -> None:
     skipped = Skipped()
     assert documents(path, skipped=skipped, batch_bytes=batch_bytes) == ["good", "also good"]
     assert skipped.by_reason() == {Reason.FIELD_NULL: 2, Reason.INVALID_UTF8: 2, Reason.EMPTY: 1}
-    assert skipped.locations[str(path), Reason.FIELD_NULL] == [f"{path}: row 2", f"{path}: row 5"]
-    assert skipped.locations[str(path), Reason.INVALID_UTF8][0] == f"{path}: row 4"
+    assert skipped.locations(Reason.FIELD_NULL) == [f"{path}: row 2", f"{path}: row 5"]
+    assert skipped.locations(Reason.INVALID_UTF8)[0] == f"{path}: row 4"
 
 
 def test_a_parquet_column_of_another_type(tmp_path: Path) -> None:
@@ -369,6 +369,6 @@ def test_skipped_adds_up() -> None:
     second.add("b", Reason.FIELD_NULL, [9], count=1000)
     first.update(second)
     assert first.by_file() == {"a": {Reason.EMPTY: 6}, "b": {Reason.FIELD_NULL: 1000}}
-    assert first.locations["a", Reason.EMPTY] == ["a:1", "a:2", "a:3"]
+    assert first.locations(Reason.EMPTY) == ["a:1", "a:2", "a:3"]
     assert str(first) == "1,006 records skipped: 1,000 field null (b:9), 6 empty (a:1)"
     assert str(Skipped()) == "no record skipped"

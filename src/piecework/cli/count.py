@@ -4,13 +4,14 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from piecework.cli.cluster_options import cluster_options, resolve_cluster
 from piecework.cli.options import LocationType, SizeType
 from piecework.cli.output import new_table, stdout_console, write_json
+from piecework.cli.skipped import warn_about_skipped
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 from piecework.common.percent import format_percent
 
@@ -37,6 +38,7 @@ UNITS: "dict[str, Unit]" = {"counting": "bytes", "merging": "tables"}
     help="Memory limit, as 2GB; on Spark, of each task [default: half of the free memory].",
 )
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
+@click.option("--allow-empty", is_flag=True, help="Go on where a subset loses all its documents.")
 @click.option("--dry-run", is_flag=True, help="List the files and estimate the sample, time and memory; write nothing.")
 @click.option("--force", is_flag=True, help="Count again and replace existing counts.")
 @click.option("--json", "as_json", is_flag=True, help="Write a summary as a JSON object.")
@@ -52,6 +54,7 @@ def command(
     threads: int | None,
     memory: int | None,
     strict: bool,
+    allow_empty: bool,
     dry_run: bool,
     force: bool,
     as_json: bool,
@@ -82,10 +85,18 @@ def command(
         return
     folder = default_out(study) if out is None else out
     counts = _count(
-        terminal, study, folder, threads=threads, memory=memory, strict=strict, force=force, cluster=cluster
+        terminal,
+        study,
+        folder,
+        threads=threads,
+        memory=memory,
+        strict=strict,
+        force=force,
+        allow_empty=allow_empty,
+        cluster=cluster,
     )
     if as_json:
-        content = {"folder": str(counts.folder), "subsets": counts.subset_rows, **counts.description}
+        content = {"folder": str(counts.folder), **counts.description}
         write_json(content)
     elif not terminal.quiet:
         _show(counts)
@@ -102,6 +113,7 @@ def _count(
     memory: int | None,
     strict: bool,
     force: bool,
+    allow_empty: bool,
     cluster: "Cluster | None",
 ) -> "Counts":
     from piecework.cli.progress import Update, show_progress
@@ -128,14 +140,15 @@ def _count(
             memory=memory,
             strict=strict,
             force=force,
+            allow_empty=allow_empty,
             progress=progress,
             warn=terminal.warn,
             cluster=cluster,
         )
     if current:
-        size_bytes = sum(file["size_bytes"] for file in counts.description["files"])
+        inputs = counts.description["inputs"]
         terminal.say(
-            f"counted {format_bytes(size_bytes)} in {format_count(len(counts.description['files']), 'file')} in "
+            f"counted {format_bytes(inputs['size_bytes'])} in {format_count(inputs['files'], 'file')} in "
             f"{format_seconds(time.monotonic() - started)}; wrote {counts.folder}"
         )
     else:
@@ -189,18 +202,7 @@ def _show(counts: "Counts") -> None:
 
 
 def _report_skipped(terminal: Terminal, counts: "Counts") -> None:
-    skipped: dict[str, dict[str, Any]] = counts.description["skipped"]
-    reasons: dict[str, list[Any]] = {}
-    for file in skipped.values():
-        for reason, records in file.items():
-            sums = reasons.setdefault(reason, [0, records["first"][0]])
-            sums[0] += records["count"]
-    if reasons:
-        listed = ", ".join(f"{number:,} {reason} ({first})" for reason, (number, first) in reasons.items())
-        terminal.warn(f"{format_count(sum(sums[0] for sums in reasons.values()), 'record')} skipped: {listed}")
-        for name, file in skipped.items():
-            parts = (f"{records['count']:,} {reason}" for reason, records in file.items())
-            terminal.detail(f"  {name}: {', '.join(parts)}")
+    warn_about_skipped(terminal, counts.description["skipped"])
     dropped = sum(row["dropped_lines"] for row in counts.subset_rows)
     if dropped:
         terminal.warn(

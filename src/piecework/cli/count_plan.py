@@ -21,7 +21,7 @@ def show_count_plan(
     terminal: Terminal, study: "Study", *, threads: int | None, memory: int | None, as_json: bool
 ) -> None:
     """Print the plan to stdout, as text or JSON."""
-    plan = Plan.of(study)
+    plan = Plan.from_study(study)
     memory_bytes = free_memory_bytes() // 2 if memory is None else memory
     budget = Budget.share_out(memory_bytes, threads or available_cores())
     estimate = estimate_counting(plan, budget)

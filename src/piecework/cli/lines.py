@@ -9,6 +9,7 @@ from typing import cast
 from piecework.cli.streams import stdout_is_broken
 from piecework.cli.terminal import Terminal
 from piecework.corpus.inputs import suffixes
+from piecework.corpus.limits import MAX_DOCUMENT_BYTES
 from piecework.corpus.streams import ByteStream, whole_lines
 from piecework.errors import InputError
 
@@ -34,7 +35,11 @@ def read_lines(source: str, terminal: Terminal) -> Iterator[list[bytes]]:
     # Blocks of at least one byte: each complete line is passed on at once, so that a person or a program at the
     # other end of a pipe gets an answer to each line.
     for block in whole_lines(chunks, 1):
-        lines = block.split(b"\n")
+        if block.long_lines:
+            raise InputError(
+                f"{source}: a line is longer than {MAX_DOCUMENT_BYTES >> 20} MiB; split it into shorter ones"
+            )
+        lines = block.data.split(b"\n")
         if not lines[-1]:
             lines.pop()
         yield lines

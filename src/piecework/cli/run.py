@@ -9,6 +9,7 @@ import click
 from piecework.cli.cluster_options import cluster_options, resolve_cluster
 from piecework.cli.options import FolderType, SizeType
 from piecework.cli.output import write_json
+from piecework.cli.skipped import warn_about_skipped
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ DEFAULT_STUDY = Path("study.toml")
 @cluster_options
 @click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
 @click.option("--memory", type=SizeType(), help="Memory limit for counting, as 2GB [default: half of the free memory].")
+@click.option("--allow-empty", is_flag=True, help="Go on where a subset loses all its documents.")
 @click.option("--latex", is_flag=True, help="Also write the paper's tables as LaTeX, into results/latex.")
 @click.option(
     "--force", is_flag=True, help="Run every stage again, and replace the output of other studies in the folder."
@@ -47,6 +49,7 @@ def command(
     conf: tuple[str, ...],
     threads: int | None,
     memory: int | None,
+    allow_empty: bool,
     latex: bool,
     force: bool,
     as_json: bool,
@@ -75,7 +78,15 @@ def command(
     started = time.monotonic()
     try:
         results, has_changed = _run(
-            terminal, study, folder, threads=threads, memory=memory, force=force, latex=latex, cluster=cluster
+            terminal,
+            study,
+            folder,
+            threads=threads,
+            memory=memory,
+            force=force,
+            allow_empty=allow_empty,
+            latex=latex,
+            cluster=cluster,
         )
     except KeyboardInterrupt:
         terminal.say("stopped; the same command resumes the run")
@@ -89,6 +100,7 @@ def command(
         terminal.detail(f"peak memory {format_bytes(results.run['peak_memory_bytes'])}")
     else:
         terminal.say(f"{folder}: nothing has changed since the last run (--force runs every stage again)")
+    warn_about_skipped(terminal, results.run["skipped"])
     if as_json or not terminal.quiet:
         _show(results, as_json=as_json)
     terminal.suggest("report", folder, "--open")
@@ -125,6 +137,7 @@ def _run(
     threads: int | None,
     memory: int | None,
     force: bool,
+    allow_empty: bool,
     latex: bool,
     cluster: "Cluster | None",
 ) -> "tuple[StudyResults, bool]":
@@ -147,6 +160,7 @@ def _run(
             threads=threads,
             memory=memory,
             force=force,
+            allow_empty=allow_empty,
             latex=latex,
             progress=progress,
             warn=terminal.warn,

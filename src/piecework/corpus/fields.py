@@ -41,8 +41,8 @@ def _lengths_in_jsonl(file: InputFile) -> Counter[str]:
     import orjson
 
     lengths: Counter[str] = Counter()
-    block, _ = next(line_blocks(file.path, file.compression, BLOCK_BYTES), (b"", 0))
-    lines = block.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    block = next(line_blocks(file.path, file.compression, BLOCK_BYTES), None)
+    lines = (block.data if block else b"").removeprefix(b"\xef\xbb\xbf").split(b"\n")
     for line in [line for line in lines if line.strip()][:RECORDS_SAMPLED]:
         try:
             record = orjson.loads(line)

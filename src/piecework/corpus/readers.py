@@ -1,4 +1,4 @@
-"""Files to documents, in batches of bounded size; what cannot be used is counted and never ends the run."""
+"""Reads documents from files, in batches of bounded size. Records that cannot be used are counted, and end nothing."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from piecework.common.storage import Location, RemotePath, arrow_source
 from piecework.corpus.clean_up import clean_documents
 from piecework.corpus.inputs import InputFile, Slice, find_files
+from piecework.corpus.limits import MAX_DOCUMENT_BYTES, MAX_WORD_BYTES, has_long_word
 from piecework.corpus.skipped import LOCATIONS_KEPT, Reason, Skipped
 from piecework.corpus.streams import ByteStream, line_blocks
 from piecework.errors import InputError
@@ -28,6 +29,8 @@ TextUnit = Literal["block", "line", "file"]
 """What a document of plain text is: many lines as bytes, unchecked; or a line; or the whole file."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# A text of so few characters has no word that is too long.
+SHORT_CHARACTERS = MAX_WORD_BYTES // 4
 # pyarrow's own default. Few but long rows are limited by their bytes instead.
 PARQUET_BATCH_ROWS = 65_536
 
@@ -93,32 +96,46 @@ def _read_slices(
         elif part.file.format == "parquet":
             yield from _read_parquet(part, text_field, batch_bytes, skipped)
         elif text_unit == "block":
-            yield from _read_text(part, batch_bytes)
+            yield from _read_text(part, batch_bytes, skipped)
         elif text_unit == "line":
             yield from _read_lines(part, batch_bytes, skipped)
         else:
             yield _read_whole(part.file, skipped)
 
 
-def _blocks(part: Slice, batch_bytes: int) -> Iterator[tuple[bytes, int]]:
-    """Blocks of whole lines, without the byte order mark, and how many bytes each took in the file."""
+def _blocks(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[tuple[bytes, int, int]]:
+    """Blocks of whole lines without the byte order mark, how many bytes each took, and how many lines came before.
+
+    Lines that are too long are counted as skipped, and empty in the block.
+    """
     file = part.file
+    lines_before = 0
     blocks = line_blocks(file.path, file.compression, batch_bytes, start=part.start, stop=part.stop)
-    for index, (block, read_bytes) in enumerate(blocks):
+    for index, block in enumerate(blocks):
+        if block.long_lines:
+            skipped.add(str(file.path), Reason.TOO_LONG, [lines_before + line + 1 for line in block.long_lines])
         starts_file = index == part.start == 0
-        yield block.removeprefix(BYTE_ORDER_MARK) if starts_file else block, read_bytes
+        data = block.data.removeprefix(BYTE_ORDER_MARK) if starts_file else block.data
+        yield data, block.read_bytes, lines_before
+        lines_before += block.data.count(b"\n")
 
 
-def _read_text(part: Slice, batch_bytes: int) -> Iterator[Batch]:
-    for block, read_bytes in _blocks(part, batch_bytes):
+def _read_text(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
+    for block, read_bytes, lines_before in _blocks(part, batch_bytes, skipped):
+        if has_long_word(block):
+            lines = block.split(b"\n")
+            for number, line in enumerate(lines):
+                if has_long_word(line):
+                    skipped.add(str(part.file.path), Reason.WORD_TOO_LONG, [lines_before + number + 1])
+                    lines[number] = b""
+            block = b"\n".join(lines)
         yield Batch(part.file, [block] if block else [], read_bytes)
 
 
 def _read_lines(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
     """Lines that are not blank, without the carriage return that Windows puts before the line feed."""
     name = str(part.file.path)
-    lines_before = 0
-    for block, read_bytes in _blocks(part, batch_bytes):
+    for block, read_bytes, lines_before in _blocks(part, batch_bytes, skipped):
         lines = block.count(b"\n")
         try:
             texts: Iterable[str | None] = block.decode().split("\n")
@@ -129,17 +146,29 @@ def _read_lines(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[Bat
             if text is None:
                 skipped.add(name, Reason.INVALID_UTF8, [line_number])
             elif text and not text.isspace():
-                documents.append(text.removesuffix("\r"))
-        lines_before += lines
+                if len(text) > SHORT_CHARACTERS and has_long_word(text.encode()):
+                    skipped.add(name, Reason.WORD_TOO_LONG, [line_number])
+                else:
+                    documents.append(text.removesuffix("\r"))
         yield Batch(part.file, documents, read_bytes, lines)
 
 
 def _read_whole(file: InputFile, skipped: Skipped) -> Batch:
     stream = ByteStream(file.path, file.compression)
-    text = _decoded(b"".join(stream).removeprefix(BYTE_ORDER_MARK))
-    if text:
+    chunks: list[bytes] = []
+    size_bytes = 0
+    for chunk in stream:
+        chunks.append(chunk)
+        size_bytes += len(chunk)
+        if size_bytes > MAX_DOCUMENT_BYTES:
+            skipped.add(str(file.path), Reason.TOO_LONG, [0])
+            return Batch(file, [], file.size_bytes)
+    data = b"".join(chunks).removeprefix(BYTE_ORDER_MARK)
+    text = _decoded(data)
+    if text and not has_long_word(data):
         return Batch(file, [text], stream.consumed_bytes)
-    skipped.add(str(file.path), Reason.INVALID_UTF8 if text is None else Reason.EMPTY, [0])
+    reason = Reason.INVALID_UTF8 if text is None else Reason.WORD_TOO_LONG if text else Reason.EMPTY
+    skipped.add(str(file.path), reason, [0])
     return Batch(file, [], stream.consumed_bytes)
 
 
@@ -154,11 +183,13 @@ def _read_jsonl(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped
     import orjson
 
     name = str(part.file.path)
-    lines_before = 0
-    for block, read_bytes in _blocks(part, batch_bytes):
+    for block, read_bytes, lines_before in _blocks(part, batch_bytes, skipped):
         documents: list[str | bytes] = []
         split = block.split(b"\n")
         for line_number, line in enumerate(split, lines_before + 1):
+            # An error of orjson takes 5 µs, which blank lines are not worth.
+            if len(line) < 8 and not line.strip():
+                continue
             try:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError:
@@ -167,13 +198,13 @@ def _read_jsonl(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped
                 text = _second_opinion(line, text_field)
             else:
                 text = _text_of(record, text_field)
+            if not isinstance(text, Reason) and len(text) > SHORT_CHARACTERS and has_long_word(text.encode()):
+                text = Reason.WORD_TOO_LONG
             if isinstance(text, Reason):
                 skipped.add(name, text, [line_number])
             else:
                 documents.append(text)
-        lines = len(split) - 1
-        lines_before += lines
-        yield Batch(part.file, documents, read_bytes, lines)
+        yield Batch(part.file, documents, read_bytes, len(split) - 1)
 
 
 _MISSING = object()
@@ -285,9 +316,22 @@ def _usable(column: Any, name: str, rows_before: int, skipped: Skipped) -> "pyar
     if text is None:
         leave_out(column.is_valid(), Reason.NOT_A_STRING)
         return pyarrow.array([], pyarrow.string())
-    empty = compute.equal(compute.binary_length(text), pyarrow.scalar(0)).fill_null(False)
+    lengths = compute.binary_length(text)
+    empty = compute.equal(lengths, pyarrow.scalar(0)).fill_null(False)
     leave_out(empty, Reason.EMPTY)
     unusable = compute.or_(empty, text.is_null())
+    if (compute.max(lengths).as_py() or 0) > MAX_WORD_BYTES:
+        values = text.cast(pyarrow.large_binary()).to_pylist()
+        sizes = [len(value or b"") for value in values]
+        too_long = pyarrow.array([size > MAX_DOCUMENT_BYTES for size in sizes], pyarrow.bool_())
+        leave_out(too_long, Reason.TOO_LONG)
+        has_word = [
+            MAX_WORD_BYTES < size <= MAX_DOCUMENT_BYTES and has_long_word(value)
+            for value, size in zip(values, sizes, strict=True)
+        ]
+        long_word = pyarrow.array(has_word, pyarrow.bool_())
+        leave_out(long_word, Reason.WORD_TOO_LONG)
+        unusable = compute.or_(unusable, compute.or_(too_long, long_word))
     try:
         text.validate(full=True)
     except pyarrow.ArrowInvalid:

@@ -30,6 +30,8 @@ class Placement:
     copies: int
     evaluation: bool
     bucket: int
+    rank: int = 0
+    """The hash of the document, which orders documents independently of their files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Sampler:
     >>> name = SubsetName("books", "sv")
     >>> sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 10), weights={name: Fraction(1)})
     >>> sampler.place("Det var en gång".encode(), name)
-    Placement(copies=1, evaluation=False, bucket=17)
+    Placement(copies=1, evaluation=False, bucket=17, rank=7787262809648541673)
     """
 
     def __init__(
@@ -96,10 +98,12 @@ class Sampler:
         bucket = digest[15] % BUCKETS
         limits = self._limits[subset]
         if number >= limits.evaluation:
-            return Placement(copies=0, evaluation=True, bucket=bucket)
+            return Placement(copies=0, evaluation=True, bucket=bucket, rank=number)
         if number >= limits.train or number >= self._trainable:
-            return Placement(copies=0, evaluation=False, bucket=bucket)
+            return Placement(copies=0, evaluation=False, bucket=bucket, rank=number)
         if limits.train <= self._trainable:
-            return Placement(copies=1, evaluation=False, bucket=bucket)
+            return Placement(copies=1, evaluation=False, bucket=bucket, rank=number)
         # The weight asks for more documents than there are.
-        return Placement(ceil((limits.exact_train - number) / self._period), evaluation=False, bucket=bucket)
+        return Placement(
+            ceil((limits.exact_train - number) / self._period), evaluation=False, bucket=bucket, rank=number
+        )

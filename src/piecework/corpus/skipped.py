@@ -1,17 +1,17 @@
-"""Records that cannot be used: counted by file and reason, the first few with their place."""
+"""Records that cannot be used: counted by file and reason, with the location of the first few."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Reason", "Skipped"]
+__all__ = ["LOCATIONS_KEPT", "Reason", "Skipped"]
 
 LOCATIONS_KEPT = 3
 
 
 class Reason(StrEnum):
-    """Why a record was left out."""
+    """Why a record is skipped."""
 
     MALFORMED_JSON = "malformed JSON"
     NOT_AN_OBJECT = "not an object"
@@ -21,11 +21,13 @@ class Reason(StrEnum):
     INVALID_UTF8 = "invalid UTF-8"
     LONE_SURROGATE = "lone surrogate"
     EMPTY = "empty"
+    TOO_LONG = "document too long"
+    WORD_TOO_LONG = "word too long"
 
 
 @dataclass(slots=True)
 class Skipped:
-    """Counts of the records that were left out; those of several readers can be added up.
+    """Counts of the records that were skipped. Those of several readers can be added up.
 
     >>> skipped = Skipped()
     >>> skipped.add("a.jsonl", Reason.EMPTY, [7])
@@ -36,38 +38,34 @@ class Skipped:
     """
 
     counts: Counter[tuple[str, Reason]] = field(default_factory=Counter)
-    places: dict[tuple[str, Reason], list[int]] = field(default_factory=dict)
-    """The first few, by file and reason: lines, or rows of Parquet, from 1 on. 0 is the file as a whole."""
+    numbers: dict[tuple[str, Reason], list[int]] = field(default_factory=dict)
+    """The first few, by file and reason: numbers of lines, or of rows of Parquet, from 1. 0 is the whole file."""
 
-    def add(self, file: str, reason: Reason, places: Sequence[int], *, count: int | None = None) -> None:
-        """Count records of one file that were left out for one reason; `places` are at least the first few."""
-        self.counts[file, reason] += len(places) if count is None else count
-        kept = self.places.setdefault((file, reason), [])
-        kept.extend(places[: LOCATIONS_KEPT - len(kept)])
+    def add(self, file: str, reason: Reason, numbers: Sequence[int], *, count: int | None = None) -> None:
+        """Count records of one file that were skipped for one reason; `numbers` are at least the first few."""
+        key = (file, reason)
+        self.counts[key] += len(numbers) if count is None else count
+        kept = self.numbers.get(key)
+        if kept is None:
+            self.numbers[key] = list(numbers[:LOCATIONS_KEPT])
+        elif len(kept) < LOCATIONS_KEPT:
+            kept.extend(numbers[: LOCATIONS_KEPT - len(kept)])
 
     def update(self, other: "Skipped", *, lines_before: int = 0) -> None:
-        """Add what another reader left out, of other files or of what comes `lines_before` lines later."""
+        """Add what another reader skipped: in other files, or `lines_before` lines further on."""
         self.counts.update(other.counts)
-        for key, places in other.places.items():
-            kept = self.places.get(key, []) + [place + lines_before for place in places]
-            self.places[key] = kept[:LOCATIONS_KEPT]
+        for key, numbers in other.numbers.items():
+            kept = self.numbers.get(key, []) + [number + lines_before for number in numbers]
+            self.numbers[key] = kept[:LOCATIONS_KEPT]
 
     @property
     def total(self) -> int:
-        """How many records were left out."""
+        """The number of records that were skipped."""
         return self.counts.total()
 
-    @property
-    def locations(self) -> dict[tuple[str, Reason], list[str]]:
-        """Where the first few stand, by file and reason, as an editor or a person finds them."""
-        return {key: [_location(key[0], place) for place in places] for key, places in self.places.items()}
-
     def by_reason(self) -> dict[Reason, int]:
-        """The counts of all files together, in the order in which Reason lists them."""
-        summed: Counter[Reason] = Counter()
-        for (_, reason), count in self.counts.items():
-            summed[reason] += count
-        return {reason: summed[reason] for reason in Reason if summed[reason]}
+        """The counts of all files together, in the order of Reason."""
+        return {reason: count for reason in Reason if (count := self._count(reason))}
 
     def by_file(self) -> dict[str, dict[Reason, int]]:
         """The counts of each file, files in order of name."""
@@ -76,20 +74,24 @@ class Skipped:
             files.setdefault(file, {})[reason] = self.counts[file, reason]
         return files
 
-    def first_location(self, reason: Reason) -> str:
-        """Where the first record with this reason stands, in the first file by name that has one."""
-        file, _ = key = min(key for key in self.places if key[1] is reason)
-        return _location(file, self.places[key][0])
+    def locations(self, reason: Reason) -> list[str]:
+        """The first few records with this reason, files in order of name, as an editor or a person finds them."""
+        keys = sorted(key for key in self.numbers if key[1] is reason)
+        found = (_location(file, number) for file, _ in keys for number in self.numbers[file, reason])
+        return [location for _, location in zip(range(LOCATIONS_KEPT), found, strict=False)]
 
     def __str__(self) -> str:
         if not self.total:
             return "no record skipped"
         counts = self.by_reason().items()
-        reasons = ", ".join(f"{count:,} {reason} ({self.first_location(reason)})" for reason, count in counts)
+        reasons = ", ".join(f"{count:,} {reason} ({self.locations(reason)[0]})" for reason, count in counts)
         return f"{self.total:,} record{'s' if self.total > 1 else ''} skipped: {reasons}"
 
+    def _count(self, reason: Reason) -> int:
+        return sum(count for (_, why), count in self.counts.items() if why is reason)
 
-def _location(file: str, place: int) -> str:
-    if not place:
+
+def _location(file: str, number: int) -> str:
+    if not number:
         return file
-    return f"{file}: row {place}" if file.lower().endswith(".parquet") else f"{file}:{place}"
+    return f"{file}: row {number}" if file.lower().endswith(".parquet") else f"{file}:{number}"

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from piecework.common.subset_name import SubsetName
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["COUNTS_FILE", "KEYS", "SUBSETS_FILE", "TABLES", "column_types", "table_file", "with_names"]
+__all__ = [
+    "COUNTS_FILE",
+    "INPUTS_FILE",
+    "KEYS",
+    "SUBSETS_FILE",
+    "TABLES",
+    "column_types",
+    "subsets_table",
+    "table_file",
+    "with_names",
+]
 
 COUNTS_FILE = "counts.json"
 """The manifest, written last: counts without it are not valid."""
+INPUTS_FILE = "inputs.json"
 SUBSETS_FILE = "subsets.parquet"
 
 TABLES = ("train", "eval", "eval_plain")
@@ -49,3 +61,13 @@ def with_names(table: str, rows: pa.Table | pa.RecordBatch, subset: SubsetName) 
 
     names = [pa.repeat(pa.scalar(name, pa.string()), len(rows)) for name in (subset.language, subset.category)]
     return pa.Table.from_arrays([*names, *rows.columns], schema=column_types(table))
+
+
+def subsets_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """The rows of subsets.parquet: text, whole numbers, and fractions that are null where no document was read."""
+    import pyarrow as pa
+
+    types: dict[str, pa.DataType] = {"language": pa.string(), "category": pa.string(), "weight": pa.string()}
+    for name in rows[0]:
+        types.setdefault(name, pa.float64() if name.endswith(("_intended", "_achieved")) else pa.uint64())
+    return pa.Table.from_pylist(list(map(dict, rows)), pa.schema(list(types.items())))

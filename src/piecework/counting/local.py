@@ -1,4 +1,4 @@
-"""A study's documents to counts on this machine: shards on all cores, in bounded memory, going on where it stopped."""
+"""Counts a study's documents on this machine: on all cores, in bounded memory; a killed count resumes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework.common.storage import RemotePath, locate
+from piecework.common.subset_name import SubsetName
 from piecework.counting.files import TABLES
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size, task_table_bytes
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
@@ -23,16 +24,15 @@ from piecework.counting.processes import Workers
 from piecework.counting.progress import Progress
 from piecework.counting.shards import Shard
 from piecework.counting.store import Counts
-from piecework.counting.summary import subset_rows, sum_by_subset, sum_skipped, write_description
+from piecework.counting.summary import Summary
 from piecework.counting.worker import ShardJob, count_shard, first_skipped
 from piecework.errors import InputError
-from piecework.study.subsets import Subset
 
 if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
     from piecework.study.study import Study
 
-__all__ = ["count", "default_out"]
+__all__ = ["count", "count_plan", "default_out"]
 
 
 def default_out(study: Study) -> Path:
@@ -47,6 +47,7 @@ def count(
     threads: int | None = None,
     memory: int | str | None = None,
     strict: bool = False,
+    allow_empty: bool = False,
     force: bool = False,
     progress: Progress | None = None,
     warn: Callable[[str], None] = warnings.warn,
@@ -56,54 +57,98 @@ def count(
 ) -> Counts:
     """Sample and count the documents of a study into the folder `counts` of `out` (default: out/<name>).
 
-    Counts that are there already are loaded, if they are of the same settings and files, and else only replaced with
-    `force`. A run that was stopped goes on where it was. All cores are used unless `threads` says how many, and half
-    of the free memory unless `memory` says how much ("2GB"). With `strict` the first record that cannot be used is an
-    error.
+    Counts of the same settings and files are loaded. Others are replaced with `force` only. A killed count resumes.
+    All cores are used unless `threads` says how many, and half of the free memory unless `memory` says how much
+    ("2GB").
 
-    With a `cluster` the shards are counted there, by Spark; `threads` are then the cores that it may use at most, and
-    `memory` is what each task may take. A cluster keeps no results of a run that was stopped.
+    Records that cannot be used are skipped and counted by reason. With `strict` the first one is an error. A subset
+    that loses all its documents is an EmptySubsetError, unless `allow_empty`.
+
+    With a `cluster` the shards are counted there, by Spark. Then `threads` limits the cores that it uses, and `memory`
+    is the memory of each task. On a cluster a killed count starts again.
 
     The result is the same for any number of threads, amount of memory, `shard_bytes` (how much of a file is counted at
-    a time, and lost if the run is killed) and `table_bytes` (how large tables grow in memory before they are written).
+    a time, and lost when the count is killed) and `table_bytes` (how large tables grow in memory before they are
+    spilled).
     """
+    return count_plan(
+        Plan.from_study(study, shard_bytes=shard_bytes),
+        out=out,
+        threads=threads,
+        memory=memory,
+        strict=strict,
+        allow_empty=allow_empty,
+        force=force,
+        progress=progress,
+        warn=warn,
+        table_bytes=table_bytes,
+        cluster=cluster,
+    )
+
+
+def count_plan(
+    plan: Plan,
+    *,
+    out: str | os.PathLike[str] | RemotePath | None = None,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    strict: bool = False,
+    allow_empty: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+    table_bytes: int | None = None,
+    cluster: Cluster | None = None,
+) -> Counts:
+    """The same for a plan."""
     memory_bytes = parse_size(memory) if isinstance(memory, str) else memory
-    folder = locate(default_out(study) if out is None else out) / "counts"
+    folder = locate(default_out(plan.study) if out is None else out) / "counts"
     progress = progress or (lambda _stage, _done, _total: None)
     if cluster is not None:
-        from piecework.counting.spark import SparkRun
+        from piecework.counting.spark import SparkCount
 
-        plan = Plan.of(study, shard_bytes=shard_bytes)
         table_bytes = table_bytes or task_table_bytes(memory_bytes)
-        on_cluster = SparkRun(plan, cluster, threads, table_bytes, strict=strict, progress=progress, warn=warn)
-        return count_into(folder, plan, on_cluster.count, strict=strict, force=force)
+        on_cluster = SparkCount(
+            plan,
+            cluster,
+            threads,
+            table_bytes,
+            strict=strict,
+            allow_empty=allow_empty,
+            progress=progress,
+            warn=warn,
+        )
+        return count_into(folder, plan, on_cluster.count, strict=strict, force=force, warn=warn)
     cores = threads or available_cores()
     budget = Budget.share_out(free_memory_bytes() // 2 if memory_bytes is None else memory_bytes, cores)
     if budget.processes < cores:
         warn(f"the memory is enough for {budget.processes} of {cores} threads; give more --memory to use all")
-    plan = Plan.of(study, shard_bytes=shard_bytes)
 
-    def run(folder: Path, lock: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        return _Run(
+    def count_here(folder: Path, lock: int) -> dict[str, Any]:
+        return _LocalCount(
             plan,
             folder,
             budget=budget,
             table_bytes=table_bytes or budget.table_bytes,
             strict=strict,
+            allow_empty=allow_empty,
             progress=progress,
             warn=warn,
         ).count(lock)
 
-    return count_into(folder, plan, run, strict=strict, force=force)
+    return count_into(folder, plan, count_here, strict=strict, force=force, warn=warn)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _LocalCount:
+    """Counts a plan into a folder, with processes of this machine."""
+
     plan: Plan
     folder: Path
     budget: Budget
     table_bytes: int
     strict: bool
+    allow_empty: bool
     progress: Progress
     warn: Callable[[str], None]
 
@@ -111,23 +156,15 @@ class _Run:
     def partial(self) -> PartialResults:
         return PartialResults(self.folder / ".partial")
 
-    def count(self, lock: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Count the shards that are not done yet, merge, and write what describes the result, counts.json last."""
+    def count(self, lock: int) -> dict[str, Any]:
+        """Count the shards that are not done yet, merge, and write counts.json last; its content."""
         self._remove_unfinished()
         self.partial.remove_all_but(self.plan.shards)
         with Workers(keep_open=[lock], warn=self.warn) as workers:
-            return self._count(workers)
-
-    def _count(self, workers: Workers) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        results = self._count_shards(workers)
-        statistics = sum_by_subset(self.plan, results)
-        skipped = sum_skipped(self.plan, results)
-        if not any(of["read_documents"] for of in statistics.values()):
-            files = len({part.file.path for shard in self.plan.shards for part in shard.slices})
-            raise InputError(f"no document in {files:,} file{'s' if files != 1 else ''}: {skipped}")
-        rows = subset_rows(self.plan, statistics)
-        tables = self._merge(results, rows, workers)
-        return write_description(self.folder, self.plan, tables, skipped), rows
+            results = self._count_shards(workers)
+            summary = Summary(self.plan, results)
+            summary.check(allow_empty=self.allow_empty)
+            return summary.write(self.folder, self._merge(results, summary.rows, workers))
 
     def _count_shards(self, workers: Workers) -> list[ShardResult]:
         shards = self.plan.shards
@@ -160,13 +197,13 @@ class _Run:
 
     def _merge(
         self, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]], workers: Workers
-    ) -> dict[str, dict[str, int]]:
-        subsets = tuple(SubsetTables(subset.name, self._table_files(subset, results)) for subset in self.plan.subsets)
+    ) -> dict[str, dict[str, Any]]:
+        subsets = tuple(SubsetTables(name, files) for name, files in self._spill_files(results).items())
         sizes = Counter[str]()
         for result in results:
-            for run in result.runs:
-                sizes[run.table] += run.size_bytes
-        # A job a table, or all processes but one would be idle; the largest first, so that they end at about one time.
+            for file in result.spill_files:
+                sizes[file.table] += file.size_bytes
+        # One job for each table, so that no process is idle; the largest first, so that they end at about one time.
         jobs = [
             MergeJob(
                 subsets=subsets,
@@ -178,7 +215,7 @@ class _Run:
             for table in sorted(TABLES, key=lambda table: -sizes[table])
         ]
         merged = 0
-        total = sum(len(result.runs) for result in results)
+        total = sum(len(result.spill_files) for result in results)
 
         def progress(amount: int) -> None:
             nonlocal merged
@@ -188,12 +225,12 @@ class _Run:
         progress(0)
         # One shard was counted by one process, which has little to merge.
         processes = min(self.budget.merging, len(results), len(jobs))
-        tables: dict[str, dict[str, int]] = {}
+        tables: dict[str, dict[str, Any]] = {}
         try:
             written = workers.run(merge_tables, jobs, processes=processes, progress=progress)
             with contextlib.closing(written):
-                for _, of in written:
-                    tables |= of
+                for _, described in written:
+                    tables |= described
         finally:
             self._remove_unfinished()
         return tables
@@ -202,17 +239,19 @@ class _Run:
         self.partial.remove_unfinished()
         remove_unfinished(self.folder)
 
-    def _table_files(self, subset: Subset, results: Sequence[ShardResult]) -> dict[str, tuple[Path, ...]]:
-        files: dict[str, list[Path]] = {table: [] for table in TABLES}
+    def _spill_files(self, results: Sequence[ShardResult]) -> dict[SubsetName, dict[str, list[Path]]]:
+        """The spill files of each subset, by table."""
+        files: dict[SubsetName, dict[str, list[Path]]] = {
+            subset.name: {table: [] for table in TABLES} for subset in self.plan.subsets
+        }
         for shard, result in zip(self.plan.shards, results, strict=True):
-            if shard.subset == subset.name:
-                for run in result.runs:
-                    files[run.table].append(self.partial.path(shard, run))
-        return {table: tuple(paths) for table, paths in files.items()}
+            for file in result.spill_files:
+                files[shard.subset][file.table].append(self.partial.path(shard, file))
+        return files
 
 
 def _check_readable(shards: Iterable[Shard]) -> None:
-    """Find a file that cannot be opened now, and not after hours; of remote ones, which take longer, try one."""
+    """Fail now, not after hours, if a file cannot be opened. Of remote files, which take longer, only one is tried."""
     tried = False
     for shard in shards:
         for part in shard.slices:
@@ -227,8 +266,8 @@ def _check_readable(shards: Iterable[Shard]) -> None:
 
 
 def _check_results(shards: Sequence[Shard], results: Mapping[int, ShardResult]) -> None:
-    """Raise an error for the first record that shards which are done have left out."""
+    """Raise an error for the first record that was skipped in the shards that are done."""
     for index, result in results.items():
-        for part, of in zip(shards[index].slices, result.slices, strict=True):
-            if of.skipped:
-                raise InputError(first_skipped(part, of.to_skipped(str(part.file.path))))
+        for part, slice_result in zip(shards[index].slices, result.slices, strict=True):
+            if slice_result.skipped:
+                raise InputError(first_skipped(part, slice_result.to_skipped(str(part.file.path))))

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from piecework import _core
 from piecework.common.files import replace_atomically, write_error
+from piecework.common.manifest import checksum_of_file
 from piecework.common.subset_name import SubsetName
-from piecework.counting.files import KEYS, SUBSETS_FILE, TABLES, column_types, table_file, with_names
+from piecework.counting.files import KEYS, SUBSETS_FILE, TABLES, column_types, subsets_table, table_file, with_names
 from piecework.counting.spill_files import few_files
 from piecework.counting.tables import units_to_arrow
 from piecework.counting.words import words_to_arrow
@@ -47,7 +48,7 @@ class SubsetTables:
     """The spill files of a subset, by table."""
 
     subset: SubsetName
-    files: Mapping[str, tuple[Path, ...]]
+    files: Mapping[str, Sequence[Path]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ class MergeJob:
         return f"{self.folder}: merging"
 
 
-def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict[str, int]]:
-    """Write the tables, and return the rows and bytes of each. `report` gets the number of spill files just merged."""
+def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict[str, Any]]:
+    """Write the tables; by table, its rows, size_bytes and checksum. `report` gets the number of spill files merged."""
     try:
         written = {table: write_table(job.folder, table, _merged(job, table, report)) for table in job.tables}
         if job.rows:
@@ -105,8 +106,8 @@ def _next_rows(merger: _core.SpillMerger, table: str) -> pa.Table:
     return units_to_arrow(merger.units(GROUP_ROWS, BATCH_TEXT_BYTES))
 
 
-def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str, int]:
-    """Write sorted rows in row groups whose size depends on the rows alone; return the number of rows and bytes."""
+def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str, Any]:
+    """Write sorted rows in row groups whose size depends on the rows alone; rows, size_bytes and checksum."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -124,7 +125,7 @@ def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str
             writer.write_table(table, row_group_size=GROUP_ROWS)
             rows += len(table)
             del table
-    return {"rows": rows, "size_bytes": path.stat().st_size}
+    return {"rows": rows, "size_bytes": path.stat().st_size, "checksum": checksum_of_file(path)}
 
 
 def row_groups(tables: Iterable[pa.Table], text: str) -> Iterator[list[pa.RecordBatch]]:
@@ -157,16 +158,11 @@ def _offsets(texts: Any) -> memoryview[int]:
 
 
 def write_subsets(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write subsets.parquet: text, integers, and fractions, which are null if no document was read."""
-    import pyarrow as pa
+    """Write subsets.parquet, for people and other programs: Piecework reads the same rows from counts.json."""
     import pyarrow.parquet as pq
 
-    types: dict[str, pa.DataType] = {"language": pa.string(), "category": pa.string(), "weight": pa.string()}
-    for name in rows[0]:
-        types.setdefault(name, pa.float64() if name.endswith(("_intended", "_achieved")) else pa.uint64())
-    table = pa.Table.from_pylist(list(map(dict, rows)), pa.schema(list(types.items())))
     with replace_atomically(folder / SUBSETS_FILE) as temporary:
-        pq.write_table(table, temporary, compression="zstd", compression_level=3, version="2.6")
+        pq.write_table(subsets_table(rows), temporary, compression="zstd", compression_level=3, version="2.6")
 
 
 def write_options(table: str) -> dict[str, Any]:

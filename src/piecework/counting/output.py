@@ -1,12 +1,12 @@
-"""The folder that counts go into: kept if they are those that are asked for; one elsewhere is filled at the end."""
+"""The folder that counts go into: counts that are still valid are kept; a remote folder is filled at the end."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,41 +14,48 @@ from typing import TYPE_CHECKING, Any
 
 from piecework.common.files import prepare_output
 from piecework.common.storage import Location, RemotePath, upload
-from piecework.counting.files import COUNTS_FILE, SUBSETS_FILE, TABLES, table_file
+from piecework.counting.description import read_description, read_inputs, verify_tables
+from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, SUBSETS_FILE, TABLES, table_file
 from piecework.counting.lock import locked
-from piecework.counting.merge import write_subsets
-from piecework.counting.store import Counts, read_description
-from piecework.counting.summary import statistics_of, subset_rows
+from piecework.counting.store import Counts
+from piecework.counting.summary import replace_subset_rows, statistics_of, subset_rows
 from piecework.counting.worker import strict_message
-from piecework.errors import InputError
+from piecework.errors import DamagedError, InputError
 
 if TYPE_CHECKING:
     from piecework.counting.plan import Plan
 
 __all__ = ["count_into", "remove_unfinished"]
 
-Count = Callable[[Path, int], tuple[dict[str, Any], list[dict[str, Any]]]]
-"""Counts into a folder, which holds a lock, and returns what counts.json says, and the rows of subsets.parquet."""
+Count = Callable[[Path, int], dict[str, Any]]
+"""Counts into a folder while it holds a lock, and returns the content of counts.json."""
 
 
-def count_into(folder: Location, plan: Plan, count: Count, *, strict: bool = False, force: bool = False) -> Counts:
+def count_into(
+    folder: Location,
+    plan: Plan,
+    count: Count,
+    *,
+    strict: bool = False,
+    force: bool = False,
+    warn: Callable[[str], None] = warnings.warn,
+) -> Counts:
     """The counts of the plan: those in the folder if they are of the same settings and files, else counted now.
 
-    Counts of another run are replaced with `force` only. A remote folder gets its files when all of them are whole,
-    counts.json last, which makes them valid.
+    Counts of other settings or files are replaced with `force` only; damaged ones are counted again. A remote folder
+    gets its files when all of them are whole. counts.json comes last and makes them valid.
     """
-    with _workplace(folder) as (work, lock):
-        description = read_description(folder)
-        if description is None or force:
+    with _local_folder(folder) as (work, lock):
+        description = None if force else _whole_description(folder, warn)
+        if description is None:
             if isinstance(folder, RemotePath):
                 _check_writable(folder)
             (work / COUNTS_FILE).unlink(missing_ok=True)
-            description, rows = count(work, lock)
-            counts = Counts(folder, description, rows)
+            description = count(work, lock)
             if isinstance(folder, RemotePath):
-                _publish(work, folder, [*map(table_file, TABLES), SUBSETS_FILE, COUNTS_FILE])
+                _publish(work, folder, [*map(table_file, TABLES), SUBSETS_FILE, INPUTS_FILE, COUNTS_FILE])
         else:
-            if difference := plan.difference(description):
+            if difference := plan.difference(description, read_inputs(folder)):
                 raise InputError(
                     f"{folder}: holds counts of another run ({difference}); pass --force to replace them, "
                     "or choose another --out"
@@ -58,16 +65,28 @@ def count_into(folder: Location, plan: Plan, count: Count, *, strict: bool = Fal
             counts = Counts(folder, description)
             if plan.weights != counts.weights:
                 # They act on counts, or the settings would differ.
-                rows = subset_rows(plan, statistics_of(counts))
-                _rewrite_subsets(folder, rows)
-                counts = Counts(folder, description, rows)
+                description = _rewrite_subsets(folder, description, subset_rows(plan, statistics_of(counts)))
         shutil.rmtree(work / ".partial", ignore_errors=True)
-    return counts
+    # Both the counts that were written now and those that were found have been verified.
+    return Counts(folder, description, verified=() if isinstance(folder, RemotePath) else TABLES)
+
+
+def _whole_description(folder: Location, warn: Callable[[str], None]) -> dict[str, Any] | None:
+    """The description of the counts in the folder; None where there are none, or they are damaged."""
+    try:
+        description = read_description(folder)
+        # Reading all of a remote folder may take long; it is verified when it is read for training or evaluation.
+        if description is not None and not isinstance(folder, RemotePath):
+            verify_tables(folder, description)
+    except DamagedError as error:
+        warn(f"counting again: {error}")
+        return None
+    return description
 
 
 @contextmanager
-def _workplace(folder: Location) -> Iterator[tuple[Path, int]]:
-    """The folder itself; for a remote one, a folder of its own on this machine, where a stopped run goes on."""
+def _local_folder(folder: Location) -> Iterator[tuple[Path, int]]:
+    """The folder itself; for a remote one, a folder on this machine, in which a killed count resumes."""
     if not isinstance(folder, RemotePath):
         work = prepare_output(folder, [])
         with locked(work / ".lock") as lock:
@@ -104,25 +123,25 @@ def _upload(source: Path, target: RemotePath) -> None:
         raise InputError(f"{target}: cannot write: {error.strerror or error}") from error
 
 
-def _rewrite_subsets(folder: Location, rows: Sequence[Mapping[str, Any]]) -> None:
+def _rewrite_subsets(
+    folder: Location, description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     if not isinstance(folder, RemotePath):
-        write_subsets(folder, rows)
-        return
+        return replace_subset_rows(folder, description, rows)
     with tempfile.TemporaryDirectory() as work:
-        write_subsets(Path(work), rows)
-        _upload(Path(work) / SUBSETS_FILE, folder / SUBSETS_FILE)
+        changed = replace_subset_rows(Path(work), description, rows)
+        for name in (SUBSETS_FILE, COUNTS_FILE):
+            _upload(Path(work) / name, folder / name)
+    return changed
 
 
 def remove_unfinished(folder: Path) -> None:
-    """What killed processes were about to write: the lock says that there are no others."""
+    """Remove what killed processes were about to write. Only the process that holds the lock may call this."""
     for path in folder.glob(".*.tmp"):
         path.unlink(missing_ok=True)
 
 
 def _check_strict(description: Mapping[str, Any]) -> None:
-    """Raise an error for the first record that was left out."""
-    for reasons in description["skipped"].values():
-        firsts = ((of["first"][0], reason) for reason, of in reasons.items())
-        # A location ends with the number of the line or row, unless it is the file as a whole.
-        location, reason = min(firsts, key=lambda first: int(re.search(r"\d*$", first[0])[0] or 0))  # type: ignore[index]
-        raise InputError(strict_message(location, reason))
+    """Raise an error for the first skipped record of counts that were made without `strict`."""
+    for row in description["skipped"]:
+        raise InputError(strict_message(row["first"][0], row["reason"]))

@@ -1,79 +1,104 @@
-"""The results of shards on disk, from which a run that was killed goes on: each is there whole or not at all."""
+"""The results of shards on disk, from which a killed count resumes. Each is there whole, or counted again."""
 
-import json
 import os
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from piecework.common.files import write_error
+from piecework.common.manifest import Each, Nullable, Shape, checksum_of_file, inner_path, seal, unseal
+from piecework.corpus.passages import Candidate
 from piecework.corpus.skipped import Reason, Skipped
 from piecework.counting.shards import Shard
 
-__all__ = ["PartialResults", "RunFile", "ShardResult", "SliceResult"]
+__all__ = ["PartialResults", "ShardResult", "SliceResult", "SpillFile"]
 
-_DESCRIPTION = "shard.json"
+_MANIFEST = "shard.json"
 _UNFINISHED = ".unfinished-"
+
+_SHAPE: Mapping[str, Shape] = {
+    "statistics": Each(int),
+    "slices": [{"lines": int, "skipped": Each({"count": int, "numbers": [int]})}],
+    "passage": Nullable({"is_trained_on": bool, "is_short": bool, "rank": int, "text": str}),
+    "spill_files": [{"name": str, "table": str, "size_bytes": int, "checksum": str}],
+}
 
 
 @dataclass(frozen=True, slots=True)
-class RunFile:
-    """A file with a part of one table of a shard: sorted, and no key in it twice."""
+class SpillFile:
+    """A sorted file with a part of one table of a shard; no key is in it twice."""
 
     name: str
     table: str
     size_bytes: int
+    checksum: str
+
+    @classmethod
+    def at(cls, path: Path, table: str) -> "SpillFile":
+        """The spill file that was written at this path."""
+        return cls(path.name, table, path.stat().st_size, checksum_of_file(path))
+
+    def is_whole(self, folder: Path) -> bool:
+        """Whether the file in this folder is still as it was written."""
+        path = inner_path(folder, self.name)
+        return path.stat().st_size == self.size_bytes and checksum_of_file(path) == self.checksum
 
 
 @dataclass(frozen=True, slots=True)
 class SliceResult:
-    """What was left out of a slice: by reason how many records, and where the first stand."""
+    """What was skipped in a slice: by reason the number of records, and the line or row numbers of the first few."""
 
     lines: int
-    skipped: dict[str, tuple[int, list[int]]]
+    skipped: dict[str, dict[str, Any]]
 
     @classmethod
-    def of(cls, lines: int, skipped: Skipped) -> "SliceResult":
-        """What a reader of this slice, and of nothing else, has counted."""
-        by_reason = sorted((str(reason), count) for (_, reason), count in skipped.counts.items())
-        places = {str(reason): kept for (_, reason), kept in skipped.places.items()}
-        return cls(lines, {reason: (count, places[reason]) for reason, count in by_reason})
+    def from_skipped(cls, lines: int, skipped: Skipped) -> "SliceResult":
+        """The records that a reader of this slice, and of nothing else, has skipped."""
+        records = {
+            str(reason): {"count": count, "numbers": skipped.numbers[file, reason]}
+            for (file, reason), count in skipped.counts.items()
+        }
+        return cls(lines, dict(sorted(records.items())))
 
     def to_skipped(self, file: str) -> Skipped:
         """The same as the reader had it, under this name of the file."""
         skipped = Skipped()
-        for reason, (count, places) in self.skipped.items():
-            skipped.add(file, Reason(reason), places, count=count)
+        for reason, records in self.skipped.items():
+            skipped.add(file, Reason(reason), records["numbers"], count=records["count"])
         return skipped
 
 
 @dataclass(frozen=True, slots=True)
 class ShardResult:
-    """What one shard came to."""
+    """The result of counting one shard."""
 
     statistics: Counter[str]
     slices: tuple[SliceResult, ...]
     """One for each slice of the shard."""
-    runs: tuple[RunFile, ...] = field(default=())
+    passage: Candidate | None = None
+    spill_files: tuple[SpillFile, ...] = field(default=())
 
-    def to_json(self) -> str:
+    def to_json(self) -> bytes:
         """One line, the same for the same result."""
-        return json.dumps(asdict(self) | {"statistics": dict(sorted(self.statistics.items()))}) + "\n"
+        content = asdict(self) | {"statistics": dict(sorted(self.statistics.items()))}
+        return seal(content, indent=None)
 
     @classmethod
-    def from_json(cls, text: str) -> "ShardResult":
-        """The result that `to_json` wrote."""
-        data: dict[str, Any] = json.loads(text)
-        slices = tuple(
-            SliceResult(part["lines"], {reason: (count, places) for reason, (count, places) in part["skipped"].items()})
-            for part in data["slices"]
+    def from_json(cls, data: bytes) -> "ShardResult":
+        """The result that `to_json` wrote; a ValueError where it is damaged."""
+        content = unseal(data, _SHAPE)
+        passage = content["passage"]
+        return cls(
+            Counter(content["statistics"]),
+            tuple(SliceResult(**part) for part in content["slices"]),
+            None if passage is None else Candidate(**passage),
+            tuple(SpillFile(**file) for file in content["spill_files"]),
         )
-        return cls(Counter(data["statistics"]), slices, tuple(RunFile(**run) for run in data["runs"]))
 
 
 class PartialResults:
@@ -84,7 +109,7 @@ class PartialResults:
 
     @contextmanager
     def new(self, key: str) -> Iterator[Path]:
-        """An empty folder for the files of a shard, which takes the shard's name when all is on disk."""
+        """An empty folder for the files of a shard. It takes the shard's name when all of them are on disk."""
         unfinished = self.folder / f"{_UNFINISHED}{key}-{secrets.token_hex(4)}"
         try:
             unfinished.mkdir(parents=True)
@@ -93,7 +118,7 @@ class PartialResults:
                 with path.open("rb") as file:
                     os.fsync(file.fileno())
             done = self.folder / key
-            if done.exists():  # of a run that left it damaged, or `load` would have found it
+            if done.exists():  # damaged, or `load` would have found it
                 shutil.rmtree(done)
             unfinished.rename(done)
         except BaseException as error:
@@ -104,25 +129,25 @@ class PartialResults:
 
     @staticmethod
     def describe(folder: Path, result: ShardResult) -> None:
-        """Write the description of a shard, the last of its files."""
-        (folder / _DESCRIPTION).write_text(result.to_json())
+        """Write the manifest of a shard, the last of its files."""
+        (folder / _MANIFEST).write_bytes(result.to_json())
 
     def load(self, shard: Shard) -> ShardResult | None:
-        """The result of the shard if it is there, and whole."""
+        """The result of the shard; None if it is missing or damaged, so that the shard is counted again."""
         folder = self.folder / shard.key
         try:
-            result = ShardResult.from_json((folder / _DESCRIPTION).read_text())
-            whole = all((folder / run.name).stat().st_size == run.size_bytes for run in result.runs)
-        except (OSError, ValueError, KeyError, TypeError):
+            result = ShardResult.from_json((folder / _MANIFEST).read_bytes())
+            whole = all(file.is_whole(folder) for file in result.spill_files)
+        except (OSError, ValueError):
             return None
         return result if whole and len(result.slices) == len(shard.slices) else None
 
-    def path(self, shard: Shard, run: RunFile) -> Path:
-        """Where that file of the shard is."""
-        return self.folder / shard.key / run.name
+    def path(self, shard: Shard, file: SpillFile) -> Path:
+        """The path of a spill file of the shard."""
+        return self.folder / shard.key / file.name
 
     def remove_unfinished(self) -> None:
-        """Remove what processes that were killed have left; only for the one that holds the lock."""
+        """Remove what killed processes have left. Only the process that holds the lock may call this."""
         for path in self.folder.glob(f"{_UNFINISHED}*"):
             shutil.rmtree(path, ignore_errors=True)
 

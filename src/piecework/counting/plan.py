@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
+from piecework.common.storage import relative_name
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.sampling import Sampler
-from piecework.counting.shards import Shard, file_stamp, plan_shards
-from piecework.counting.store import FORMAT
+from piecework.counting.description import FileStamp
+from piecework.counting.shards import Shard, plan_shards
 from piecework.study.subsets import Subset, find_subsets
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class Plan:
     """All that the counts depend on besides the files."""
 
     @classmethod
-    def of(cls, study: Study, *, shard_bytes: int | None = None) -> Self:
-        """The plan for a study, from the files as they are now."""
+    def from_study(cls, study: Study, *, shard_bytes: int | None = None) -> Self:
+        """The plan for a study, from the corpus files as they are now."""
         subsets = find_subsets(study)
         key = study.counting_key(subsets)
         clean_up = study.recipe.clean_up
@@ -65,27 +66,28 @@ class Plan:
         weight = subset.weight if sampling.weighting == "documents" else Fraction(subset.weight > 0)
         return weight * sampling.train, weight * sampling.eval
 
-    def files(self) -> list[dict[str, Any]]:
-        """Every file that is counted, and what tells whether it has changed."""
-        stamps = [
-            file_stamp(file, self.study.folder) | {"subset": str(subset.name)}
+    def files(self) -> list[FileStamp]:
+        """Every file that is counted, sorted by path."""
+        return sorted(
+            FileStamp(relative_name(file.path, self.study.folder), str(subset.name), file.size_bytes, file.modified_ns)
             for subset in self.subsets
             if subset.weight
             for file in subset.files
-        ]
-        return sorted(stamps, key=lambda stamp: (stamp["path"], stamp["subset"]))
+        )
 
-    def difference(self, description: Mapping[str, Any]) -> str:
-        """How counts differ from what this plan would give, in a few words; nothing where they do not."""
-        if description["format"] != FORMAT:
-            return "of another version"
+    def difference(self, description: Mapping[str, Any], inputs: Sequence[FileStamp] | None) -> str:
+        """How counts differ from what this plan would give, in a few words; empty where they do not.
+
+        `inputs` are the files that they were counted from.
+        """
         if description["settings"] != self.settings:
             made, wanted = description["settings"], self.settings
             changed = [name for name in {**made, **wanted} if made.get(name) != wanted.get(name)]
             return f"settings that differ: {', '.join(changed)}"
-        before, now = ({stamp["path"]: stamp for stamp in files} for files in (description["files"], self.files()))
-        if before != now:
-            changed = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
+        if inputs is None:
+            return "the files that they were counted from are not known"
+        if inputs != (files := self.files()):
+            changed = sorted({stamp.path for stamp in set(inputs).symmetric_difference(files)})
             more = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
             return f"files that changed since: {changed[0]}{more}"
         return ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from piecework.study.schema import DocumentUnit
     from piecework.study.subsets import Subset
 
-__all__ = ["Shard", "file_stamp", "plan_shards"]
+__all__ = ["Shard", "plan_shards"]
 
 # A shard is what is lost when a run is killed, and each leaves files behind. 64 MB take about half a second; a corpus
 # of terabytes has larger ones, so that there are thousands of them and not millions.
@@ -146,7 +146,10 @@ def _shard(
     subset: Subset, slices: Sequence[tuple[Slice, int]], settings_key: str, folder: Path, clean_up: CleanUp | None
 ) -> Shard:
     own: list[Any] = [subset.category, subset.language, subset.text_field, subset.documents, subset.code_token]
-    parts = [[*file_stamp(part.file, folder).values(), part.start, part.stop] for part, _ in slices]
+    parts = [
+        [relative_name(part.file.path, folder), part.file.size_bytes, part.file.modified_ns, part.start, part.stop]
+        for part, _ in slices
+    ]
     key = hashlib.blake2b(json.dumps([settings_key, own, parts]).encode(), digest_size=16).hexdigest()
     return Shard(
         key=key,
@@ -158,12 +161,3 @@ def _shard(
         slices=tuple(part for part, _ in slices),
         size_bytes=sum(size for _, size in slices),
     )
-
-
-def file_stamp(file: InputFile, folder: Path) -> dict[str, Any]:
-    """What tells a file from another, or from itself after a change: for JSON."""
-    return {
-        "path": relative_name(file.path, folder),
-        "size_bytes": file.size_bytes,
-        "modified_ns": file.modified_ns,
-    }

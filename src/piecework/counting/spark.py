@@ -23,7 +23,7 @@ from piecework.counting.partial import ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.spark_cluster import Cluster, check_pyspark, connect, explain, text_of
 from piecework.counting.spark_package import package_archive
-from piecework.counting.summary import subset_rows, sum_by_subset, sum_skipped, write_description
+from piecework.counting.summary import Summary
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from piecework.counting.progress import Progress
     from piecework.counting.shards import Shard
 
-__all__ = ["SparkRun"]
+__all__ = ["SparkCount"]
 
 # Rows of the shuffle; adaptive execution joins partitions that turn out small.
 SMALLEST_PARTITIONS, MOST_PARTITIONS = 4, 4096
@@ -44,8 +44,8 @@ ARROW_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class SparkRun:
-    """One run on a cluster."""
+class SparkCount:
+    """Counts a plan on a cluster."""
 
     plan: Plan
     cluster: Cluster
@@ -54,11 +54,12 @@ class SparkRun:
     table_bytes: int
     """How large a task lets its tables grow before it hands them on."""
     strict: bool
+    allow_empty: bool
     progress: Progress
     warn: Callable[[str], None]
 
-    def count(self, folder: Path, _lock: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Count all shards, write the files into the folder, counts.json last; what that and subsets.parquet hold."""
+    def count(self, folder: Path, _lock: int) -> dict[str, Any]:
+        """Count all shards and write the files into the folder, counts.json last; its content."""
         check_pyspark()
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -73,7 +74,7 @@ class SparkRun:
         finally:
             remove_unfinished(folder)
 
-    def _count(self, session: SparkSession, folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def _count(self, session: SparkSession, folder: Path) -> dict[str, Any]:
         import pyarrow as pa
 
         size_bytes = self.plan.size_bytes
@@ -85,14 +86,11 @@ class SparkRun:
             results, rest = self._results(parts)
             watch.stop_showing()
             self.progress("counting", size_bytes, size_bytes)
-            statistics = sum_by_subset(self.plan, results)
-            skipped = sum_skipped(self.plan, results)
-            if not any(of["read_documents"] for of in statistics.values()):
-                raise InputError(f"no document in {len(self.plan.files()):,} files: {skipped}")
+            summary = Summary(self.plan, results)
+            summary.check(allow_empty=self.allow_empty)
             tables = self._write(folder, rest)
-        subsets = subset_rows(self.plan, statistics)
-        write_subsets(folder, subsets)
-        return write_description(folder, self.plan, tables, skipped), subsets
+        write_subsets(folder, summary.rows)
+        return summary.write(folder, tables)
 
     def _rows(self, session: SparkSession) -> DataFrame:
         """All rows, added up and sorted, packed in batches; nothing runs yet."""
@@ -156,16 +154,16 @@ class SparkRun:
             for row in part.select(["subset", "text", "count"]).to_pylist():
                 if row["count"] != 1 or row["subset"] in results:
                     raise InputError(f"Spark gave {self.plan.shards[row['subset']]} more than once; nothing is written")
-                results[row["subset"]] = ShardResult.from_json(row["text"].decode())
+                results[row["subset"]] = ShardResult.from_json(row["text"])
         missing = len(self.plan.shards) - len(results)
         if missing:
             raise InputError(f"Spark left {missing:,} of {len(self.plan.shards):,} shards out; nothing is written")
         return [results[index] for index in range(len(results))], chain(first, parts)
 
-    def _write(self, folder: Path, parts: Iterator[tuple[int, pa.Table]]) -> dict[str, dict[str, int]]:
+    def _write(self, folder: Path, parts: Iterator[tuple[int, pa.Table]]) -> dict[str, dict[str, Any]]:
         """The rows as they come, which is in order, to one file for each table."""
         total = len(TABLES) * len(self.plan.subsets)
-        written: dict[str, dict[str, int]] = {}
+        written: dict[str, dict[str, Any]] = {}
         self.progress("merging", 0, total)
         for number, group in groupby(parts, key=lambda part: part[0]):
             tables = (self._named(TABLES[number], part, number, total) for _, part in group)
@@ -204,10 +202,10 @@ def _by_table(batch: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     from pyarrow import compute
 
     start = 0
-    runs: Any = compute.value_counts(batch.column("table"))  # in the order in which they come
-    for run in runs.to_pylist():
-        yield run["values"], batch.slice(start, run["counts"])
-        start += run["counts"]
+    tables: Any = compute.value_counts(batch.column("table"))  # in the order in which they come
+    for table in tables.to_pylist():
+        yield table["values"], batch.slice(start, table["counts"])
+        start += table["counts"]
 
 
 def _absolute(shard: Shard) -> Shard:

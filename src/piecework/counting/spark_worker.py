@@ -89,7 +89,7 @@ class CountTask:
             try:
                 tables = next(counters).take(ordered=False)  # Spark sorts them
             except StopIteration as end:
-                text = end.value.to_json().encode()
+                text = end.value.to_json()
                 one = pa.table({"text": pa.array([text], pa.large_binary()), "count": pa.array([1], pa.uint64())})
                 yield from _batches(one, RESULT, index)
                 return

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from piecework.common.storage import Location, RemotePath, arrow_source, locate
 from piecework.common.subset_name import SubsetName
-from piecework.counting.files import COUNTS_FILE, SUBSETS_FILE, TABLES, column_types, table_file, with_names
+from piecework.counting.description import read_description, verify_tables
+from piecework.counting.files import column_types, subsets_table, table_file, with_names
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,32 +23,11 @@ if TYPE_CHECKING:
     from piecework.counting.words import WordCounts
 
 __all__ = [
-    "FORMAT",
     "Counts",
-    "read_description",
     "stretches",
 ]
 
-FORMAT = 1
-
 Weights = Mapping[SubsetName, Fraction]
-
-
-def read_description(folder: Location) -> dict[str, Any] | None:
-    """What counts.json says, or nothing where there is none, or its tables are not all there."""
-    try:
-        description: dict[str, Any] = json.loads((folder / COUNTS_FILE).read_text(encoding="utf-8"))
-        sizes = {table: (folder / table_file(table)).stat().st_size for table in TABLES}
-        (folder / SUBSETS_FILE).stat()
-        if sizes != {table: description["tables"][table]["size_bytes"] for table in TABLES}:
-            return None
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError):
-        return None
-    return description
 
 
 class Counts:
@@ -57,35 +36,21 @@ class Counts:
     `piecework.count` makes them, and `Counts.load` finds them again.
     """
 
-    def __init__(
-        self, folder: Location, description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] | None = None
-    ) -> None:
-        """Use `load` or `piecework.count` instead. `rows` are those of subsets.parquet, where they are known."""
+    def __init__(self, folder: Location, description: Mapping[str, Any], *, verified: Iterable[str] = ()) -> None:
+        """Use `load` or `piecework.count` instead. `verified` are the tables whose checksums are known to be right."""
         self.folder = folder
         self.description = description
-        """What counts.json holds: settings, files, skipped records."""
-        self._rows = rows
+        """The content of counts.json: settings, subsets, skipped records, passages, checksums."""
+        self._verified = set(verified)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str] | RemotePath) -> Counts:
         """The counts in a study's output folder, or in its folder `counts`."""
         folder = locate(folder)
-        places: list[Location] = [folder / "counts", folder]
-        for place in places:
-            description = read_description(place)
-            if description is None:
-                continue
-            if description.get("format") != FORMAT:
-                raise InputError(
-                    f"{place / COUNTS_FILE}: format {description.get('format')!r}, and this version reads {FORMAT}; "
-                    "count again with this version, or read them with the one that wrote them"
-                )
-            return cls(place, description)
-        for place in places:
-            if (place / COUNTS_FILE).exists():
-                raise InputError(
-                    f"{place}: the counts are damaged or incomplete; run piecework count again, with --force"
-                )
+        for candidate in (folder / "counts", folder):
+            description = read_description(candidate)
+            if description is not None:
+                return cls(candidate, description)
         raise InputError(f"{folder}: no counts in this folder; first run piecework count STUDY.toml --out {folder}")
 
     @cached_property
@@ -95,16 +60,13 @@ class Counts:
         Of what was read, so much went to training, to evaluation, or was not used. A document that training takes
         several times is one document with several copies.
         """
-        import pyarrow.parquet as pq
+        return subsets_table(self.subset_rows)
 
-        # Not read_table, which imports pyarrow.dataset, and that pandas where it is installed.
-        with pq.ParquetFile(arrow_source(self.folder / SUBSETS_FILE)) as file:
-            return file.read()
-
-    @cached_property
+    @property
     def subset_rows(self) -> Sequence[Mapping[str, Any]]:
-        """The rows of `subsets`; of counts that were made just now without pyarrow, which takes long to import."""
-        return self.subsets.to_pylist() if self._rows is None else self._rows
+        """The rows of `subsets`, without pyarrow, which takes long to import."""
+        rows: Sequence[Mapping[str, Any]] = self.description["subsets"]
+        return rows
 
     @property
     def languages(self) -> list[str]:
@@ -153,7 +115,6 @@ class Counts:
             raise InputError(f"the weight of {negative[0]} is negative; 0 leaves a subset out")
         denominator = math.lcm(*(factor.denominator for factor in factors.values()))
         scales = {subset: int(factor * denominator) for subset, factor in factors.items() if factor}
-        rows = self.subsets.select(["language", "category", "dropped_lines"]).to_pylist()
         batches = self._scaled(scales)
         rare = None
         if min_count > 1:
@@ -162,7 +123,7 @@ class Counts:
         counts = WordCounts.from_columns(
             batches,
             source=str(self.folder / table_file("train")),
-            dropped_lines=sum(row["dropped_lines"] for row in rows if _subset(row) in scales),
+            dropped_lines=sum(row["dropped_lines"] for row in self.subset_rows if _subset(row) in scales),
         )
         counts.rare = rare
         return counts
@@ -224,6 +185,9 @@ class Counts:
         import pyarrow.parquet as pq
 
         path = self.folder / table_file(table)
+        if table not in self._verified:
+            verify_tables(self.folder, self.description, [table])
+            self._verified.add(table)
         wanted = set(subsets)
         names = ["language", "category"]
         try:

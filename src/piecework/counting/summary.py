@@ -1,50 +1,132 @@
-"""What the shards of a run come to: subsets.parquet and counts.json."""
+"""Sums up the results of all shards, and describes them in inputs.json and counts.json."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from piecework.common.exact import format_exact
-from piecework.common.files import replace_atomically
+from piecework.common.manifest import write_manifest
 from piecework.common.storage import Location, relative_name
 from piecework.common.subset_name import SubsetName
-from piecework.corpus.skipped import Skipped
-from piecework.counting.files import COUNTS_FILE, TABLES
+from piecework.corpus.fields import guess_text_field
+from piecework.corpus.passages import Candidate
+from piecework.corpus.skipped import Reason, Skipped
+from piecework.counting.description import FORMAT
+from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, TABLES
+from piecework.counting.merge import write_subsets
 from piecework.counting.partial import ShardResult
 from piecework.counting.plan import Plan
-from piecework.counting.store import FORMAT, Counts
+from piecework.counting.store import Counts
+from piecework.errors import EmptySubsetError
 from piecework.study.subsets import Subset
 
-__all__ = ["statistics_of", "subset_rows", "sum_by_subset", "sum_skipped", "write_description"]
+__all__ = ["Summary", "replace_subset_rows", "statistics_of", "subset_rows"]
 
 SIDES = ("read", "train", "eval", "unused")
 
 
-def sum_by_subset(plan: Plan, results: Sequence[ShardResult]) -> dict[SubsetName, Counter[str]]:
-    """The documents, characters and bytes on each side, by the subset's name."""
-    statistics: dict[SubsetName, Counter[str]] = {subset.name: Counter() for subset in plan.subsets}
-    for shard, result in zip(plan.shards, results, strict=True):
-        statistics[shard.subset].update(result.statistics)
-    return statistics
+class Summary:
+    """The results of all shards, by subset."""
+
+    def __init__(self, plan: Plan, results: Sequence[ShardResult]) -> None:
+        self._plan = plan
+        self.statistics: dict[SubsetName, Counter[str]] = {subset.name: Counter() for subset in plan.subsets}
+        """Documents, characters and bytes on each side."""
+        self.passages: dict[SubsetName, Candidate] = {}
+        for shard, result in zip(plan.shards, results, strict=True):
+            self.statistics[shard.subset].update(result.statistics)
+            if (passage := result.passage) is not None:
+                best = self.passages.get(shard.subset, passage)
+                self.passages[shard.subset] = min(best, passage)
+        self.skipped = _sum_skipped(plan, results)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of subsets.parquet."""
+        return subset_rows(self._plan, self.statistics)
+
+    def check(self, *, allow_empty: bool) -> None:
+        """Raise an EmptySubsetError where subsets have lost all their documents."""
+        empty = [
+            name
+            for name, statistics in self.statistics.items()
+            if not statistics["read_documents"] and statistics["skipped_records"]
+        ]
+        if not any(statistics["read_documents"] for statistics in self.statistics.values()):
+            files = len(self._plan.files())
+            message = f"no document in {files:,} file{'s' if files != 1 else ''}: {self._all_skipped()}"
+            raise EmptySubsetError(message, map(str, empty), fatal=True)
+        if empty and not allow_empty:
+            raise EmptySubsetError("\n".join(map(self._explain_empty, empty)), map(str, empty))
+
+    def _explain_empty(self, name: SubsetName) -> str:
+        skipped = self.skipped[name]
+        message = f"{name} loses all its documents: {skipped}"
+        if Reason.FIELD_MISSING in skipped.by_reason():
+            subset = next(subset for subset in self._plan.subsets if subset.name == name)
+            _, fields = guess_text_field([file for file in subset.files if file.format != "text"])
+            there = f"; its fields with text are {', '.join(fields)}" if fields else ""
+            message += f'; there is no field "{subset.text_field}"{there}: set `text` to the right one'
+        return f"{message}; --allow-empty goes on without it"
+
+    def _all_skipped(self) -> Skipped:
+        total = Skipped()
+        for skipped in self.skipped.values():
+            total.update(skipped)
+        return total
+
+    def write(self, folder: Path, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Write inputs.json, and at last counts.json, which makes the counts valid; its content."""
+        plan = self._plan
+        files = plan.files()
+        description: dict[str, Any] = {
+            "format": FORMAT,
+            "study": plan.study.name,
+            "counting_key": plan.study.counting_key(plan.subsets),
+            "settings": dict(plan.settings),
+            "inputs": {"files": len(files), "size_bytes": sum(file.size_bytes for file in files)},
+            "tables": {table: dict(sorted(tables[table].items())) for table in TABLES},
+            "subsets": self.rows,
+            "skipped": [
+                {
+                    "category": name.category,
+                    "language": name.language,
+                    "reason": str(reason),
+                    "records": records,
+                    "first": skipped.locations(reason),
+                }
+                for name, skipped in sorted(self.skipped.items())
+                for reason, records in skipped.by_reason().items()
+            ],
+            "passages": [
+                {"category": name.category, "language": name.language, "text": self.passages[name].text}
+                for name in sorted(self.passages)
+            ],
+        }
+        write_manifest(folder / INPUTS_FILE, {"format": FORMAT, "files": [asdict(file) for file in files]}, indent=None)
+        write_manifest(folder / COUNTS_FILE, description)
+        return description
 
 
-def sum_skipped(plan: Plan, results: Sequence[ShardResult]) -> Skipped:
-    """What was left out of all files, with the lines counted from the start of each file."""
+def _sum_skipped(plan: Plan, results: Sequence[ShardResult]) -> dict[SubsetName, Skipped]:
+    """What was skipped, by subset, with lines counted from the start of each file."""
     parts = [
-        (part, of)
-        for shard, result in zip(plan.shards, results, strict=True)
-        for part, of in zip(shard.slices, result.slices, strict=True)
+        (shard.subset, part, result)
+        for shard, whole in zip(plan.shards, results, strict=True)
+        for part, result in zip(shard.slices, whole.slices, strict=True)
     ]
-    total = Skipped()
-    lines: Counter[Location] = Counter()
-    for part, of in sorted(parts, key=lambda item: (str(item[0].file.path), item[0].start)):
-        name = relative_name(part.file.path, plan.study.folder)
-        total.update(of.to_skipped(name), lines_before=lines[part.file.path])
-        lines[part.file.path] += of.lines
+    total: dict[SubsetName, Skipped] = {subset.name: Skipped() for subset in plan.subsets}
+    lines: Counter[tuple[SubsetName, Location]] = Counter()
+    for subset, part, result in sorted(parts, key=lambda item: (str(item[1].file.path), item[1].start)):
+        key = (subset, part.file.path)
+        if result.skipped:
+            name = relative_name(part.file.path, plan.study.folder)
+            total[subset].update(result.to_skipped(name), lines_before=lines[key])
+        lines[key] += result.lines
     return total
 
 
@@ -77,29 +159,15 @@ def _row(plan: Plan, subset: Subset, statistics: Mapping[str, int]) -> dict[str,
 
 
 def statistics_of(counts: Counts) -> dict[SubsetName, Mapping[str, int]]:
-    """What `sum_by_subset` gave for counts that are on disk."""
+    """The statistics of counts on disk, by subset."""
     return {SubsetName(row["category"], row["language"]): row for row in counts.subset_rows}
 
 
-def write_description(
-    folder: Path, plan: Plan, tables: Mapping[str, Mapping[str, int]], skipped: Skipped
+def replace_subset_rows(
+    folder: Path, description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Write counts.json, which makes the counts valid, and return what it holds."""
-    locations = skipped.locations
-    description: dict[str, Any] = {
-        "format": FORMAT,
-        "study": plan.study.name,
-        "counting_key": plan.study.counting_key(plan.subsets),
-        "settings": dict(plan.settings),
-        "tables": {table: dict(sorted(tables[table].items())) for table in TABLES},
-        "skipped": {
-            file: {str(reason): {"count": count, "first": locations[file, reason]} for reason, count in reasons.items()}
-            for file, reasons in skipped.by_file().items()
-        },
-        "files": plan.files(),
-    }
-    text = json.dumps(description, indent=1, ensure_ascii=False)
-    with replace_atomically(folder / COUNTS_FILE) as temporary:
-        # A file's name may be no valid UTF-8; JSON has an escape for what stands for such bytes.
-        temporary.write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
-    return description
+    """Write counts with other weights; the new content of counts.json."""
+    changed = {**description, "subsets": list(rows)}
+    write_subsets(folder, rows)
+    write_manifest(folder / COUNTS_FILE, changed)
+    return changed

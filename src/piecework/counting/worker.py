@@ -1,4 +1,4 @@
-"""One shard to its tables: read, placed by the sampler, counted, written; the same in whatever process."""
+"""Counts one shard: reads its documents, samples them, counts them, writes spill files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 
 from piecework.common.storage import RemotePath
 from piecework.corpus.inputs import Slice
+from piecework.corpus.passages import PassageChoice
 from piecework.corpus.readers import Documents, open_batches
 from piecework.corpus.sampling import Sampler
 from piecework.corpus.skipped import Skipped
 from piecework.corpus.streams import lines_before
 from piecework.counting.files import TABLES
-from piecework.counting.partial import PartialResults, RunFile, ShardResult, SliceResult
+from piecework.counting.partial import PartialResults, ShardResult, SliceResult, SpillFile
 from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
@@ -28,7 +29,7 @@ BATCH_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ShardJob:
-    """What is the same for all shards of a run."""
+    """What all shards of a study share."""
 
     sampler: Sampler
     folder: Path
@@ -40,13 +41,13 @@ class ShardJob:
 
 
 def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> ShardResult:
-    """Count a shard and leave its runs in the folder; `report` is told how many bytes were read since the last call.
+    """Count a shard into spill files; `report` gets the number of bytes read since the last call.
 
-    What is written and returned depends on the shard and the sampler alone, but for how often tables were spilled.
+    The result depends on the shard and the sampler alone, except for how often tables were spilled.
     """
     partial = PartialResults(job.folder)
     with partial.new(shard.key) as folder:
-        runs: list[RunFile] = []
+        spilled: list[SpillFile] = []
         counters = filled_counters(
             shard, sampler=job.sampler, table_bytes=job.table_bytes, strict=job.strict, report=report
         )
@@ -54,12 +55,12 @@ def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> S
             try:
                 counter = next(counters)
             except StopIteration as end:
-                result: ShardResult = replace(end.value, runs=tuple(runs))
+                result: ShardResult = replace(end.value, spill_files=tuple(spilled))
                 break
             for table in TABLES:
-                path = folder / f"{table}-{len(runs)}.run"
+                path = folder / f"{table}-{len(spilled)}.spill"
                 if counter.write(table, path):
-                    runs.append(RunFile(path.name, table, path.stat().st_size))
+                    spilled.append(SpillFile.at(path, table))
         partial.describe(folder, result)
     return result
 
@@ -92,11 +93,11 @@ def filled_counters(
         if strict and skipped.counts:
             raise InputError(first_skipped(part, skipped))
         _check_unchanged(part)
-        slices.append(SliceResult.of(lines, skipped))
+        slices.append(SliceResult.from_skipped(lines, skipped))
         placing.statistics["skipped_records"] += skipped.total
     yield counter
     placing.statistics["dropped_lines"] += counter.dropped_lines
-    return ShardResult(placing.statistics, tuple(slices))
+    return ShardResult(placing.statistics, tuple(slices), placing.passage.best)
 
 
 class _Placing:
@@ -108,6 +109,7 @@ class _Placing:
         self._token = (shard.code_token or "").encode()
         self._counter = counter
         self.statistics: Counter[str] = Counter()
+        self.passage = PassageChoice(shard.subset.language)
 
     def add(self, documents: Documents) -> None:
         training: dict[int, list[bytes]] = {}
@@ -117,6 +119,7 @@ class _Placing:
         train, eval_, unused = sides.values()
         for text, characters in encoded(documents):
             placement = self._place(text, self._subset)
+            self.passage.offer(text, placement)
             if placement.evaluation:
                 side = eval_
                 evaluation.append(text)
@@ -135,10 +138,10 @@ class _Placing:
         if evaluation:
             self._counter.add_evaluation(evaluation, buckets, self._token)
         for name, side in sides.items():
-            for of in ("read", name):
-                self.statistics[f"{of}_documents"] += side.documents
-                self.statistics[f"{of}_characters"] += side.characters
-                self.statistics[f"{of}_bytes"] += side.bytes
+            for prefix in ("read", name):
+                self.statistics[f"{prefix}_documents"] += side.documents
+                self.statistics[f"{prefix}_characters"] += side.characters
+                self.statistics[f"{prefix}_bytes"] += side.bytes
 
 
 @dataclass(slots=True)
@@ -165,11 +168,11 @@ def _encoded_arrow(documents: Any) -> Iterable[tuple[bytes, int]]:
 
 def first_skipped(part: Slice, skipped: Skipped) -> str:
     """The first record of a slice that was left out, as an error."""
-    (file, reason), places = min(skipped.places.items(), key=lambda item: item[1][0])
+    (file, reason), numbers = min(skipped.numbers.items(), key=lambda item: item[1][0])
     first = Skipped()
     before = lines_before(part.file.path, part.start) if part.start and part.file.format != "parquet" else 0
-    first.add(file, reason, [places[0] + before])
-    return strict_message(first.first_location(reason), reason)
+    first.add(file, reason, [numbers[0] + before])
+    return strict_message(first.locations(reason)[0], reason)
 
 
 def strict_message(location: str, reason: str) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from piecework.common.subset_name import SubsetName
-from piecework.counting.local import count
-from piecework.counting.merge import write_subsets
+from piecework.counting.description import read_description, read_inputs
+from piecework.counting.local import count_plan
 from piecework.counting.plan import Plan
 from piecework.counting.progress import Progress
 from piecework.counting.spark_cluster import Cluster
-from piecework.counting.store import Counts, read_description
-from piecework.counting.summary import statistics_of, subset_rows
-from piecework.errors import InputError, Mistake, StudyError
+from piecework.counting.store import Counts
+from piecework.counting.summary import replace_subset_rows, statistics_of, subset_rows
+from piecework.errors import DamagedError, InputError, Mistake, OtherFormatError, StudyError
 from piecework.results.state import State, key_of
 from piecework.study.study import Study
 from piecework.study.subsets import Subset
@@ -25,13 +26,11 @@ __all__ = ["StudyCounts", "counts_of"]
 
 @dataclass(frozen=True, slots=True)
 class StudyCounts:
-    """The counts of a study, and what later stages need to know about them."""
+    """The counts of a study, and what later stages have to know of them."""
 
     counts: Counts
-    plan: Plan | None
-    """None if the corpus is gone and only the counts are left."""
     key: str
-    """A hash of the counted documents and settings; weights that act on counts are not part of it."""
+    """Of the counts and their settings. Weights that act on counts are not in it."""
 
 
 def counts_of(
@@ -41,51 +40,65 @@ def counts_of(
     threads: int | None,
     memory: int | str | None,
     force: bool,
+    allow_empty: bool,
     progress: Progress,
     warn: Callable[[str], None],
     cluster: Cluster | None = None,
 ) -> StudyCounts:
-    """The study's counts in its folder; `force` counts again."""
+    """The study's counts in its folder; `force` counts again in any case."""
     folder = state.folder / "counts"
     try:
-        plan: Plan | None = Plan.of(study)
+        plan = Plan.from_study(study)
     except StudyError:
         kept = None if force else _without_corpus(study, state)
         if kept is None:
             raise
         warn(f"the corpus is missing; using the counts in {folder}")
-        return StudyCounts(kept, None, _key(kept))
-    assert plan is not None
-    again = force
-    if (description := read_description(folder)) is not None and (difference := plan.difference(description)):
-        if description.get("study") != study.name and not force:
-            raise InputError(
-                f"{folder}: holds counts of another study ({description.get('study')}); pass --force to replace them, "
-                "or choose another --out"
-            )
-        warn(f"counting again: {difference}")
-        again = True
-    counts = count(
-        study,
+        return StudyCounts(kept, _key(kept))
+    counts = count_plan(
+        plan,
         out=state.folder,
-        threads=None if cluster else threads,  # threads of this machine only
+        threads=None if cluster else threads,  # of this machine
         memory=memory,
-        force=again,
+        force=force or _has_changed(plan, folder, warn),
+        allow_empty=allow_empty,
         progress=progress,
         warn=warn,
         cluster=cluster,
     )
-    return StudyCounts(counts, plan, _key(counts))
+    return StudyCounts(counts, _key(counts))
+
+
+def _has_changed(plan: Plan, folder: Path, warn: Callable[[str], None]) -> bool:
+    """Whether the counts in the folder are of this study, but of other settings or files."""
+    try:
+        description = read_description(folder)
+    except OtherFormatError as error:
+        warn(f"counting again: {error}")
+        return True
+    except DamagedError:
+        return False  # counting notices it too, and says so
+    difference = plan.difference(description, read_inputs(folder)) if description else ""
+    if description and difference:
+        if description["study"] != plan.study.name:
+            raise InputError(
+                f"{folder}: holds counts of another study ({description['study']}); pass --force to replace them, "
+                "or choose another --out"
+            )
+        warn(f"counting again: {difference}")
+    return bool(difference)
 
 
 def _key(counts: Counts) -> str:
-    settings = {name: counts.description[name] for name in ("format", "settings", "files", "tables")}
-    return key_of("counts", settings)
+    return key_of("counts", {name: counts.description[name] for name in ("format", "settings", "tables")})
 
 
 def _without_corpus(study: Study, state: State) -> Counts | None:
     """The counts of a missing corpus; None if settings differ, or it cannot be known."""
-    description = read_description(state.folder / "counts")
+    try:
+        description = read_description(state.folder / "counts")
+    except InputError:
+        return None
     settings: dict[str, Any] = state.run.get("settings", {})
     now = study.model_dump(mode="json")
     if description is None or settings.get("corpus") != now["corpus"]:
@@ -102,18 +115,19 @@ def _without_corpus(study: Study, state: State) -> Counts | None:
             return None
     subsets = [
         Subset(
-            name=(name := SubsetName(of["category"], of["language"])),
+            name=(name := SubsetName(entry["category"], entry["language"])),
             files=(),
-            text_field=of["text"],
-            documents=of["documents"],
-            code_token=of["code_token"],
+            text_field=entry["text"],
+            documents=entry["documents"],
+            code_token=entry["code_token"],
             weight=weights[name],
         )
-        for of in description["settings"]["subsets"]
+        for entry in description["settings"]["subsets"]
     ]
     plan = Plan(study, tuple(subsets), (), study.counting_settings(subsets))
     if plan.settings != description["settings"]:
         return None
     if weights != counts.weights:
-        write_subsets(state.folder / "counts", subset_rows(plan, statistics_of(counts)))
-    return Counts.load(state.folder)
+        folder = state.folder / "counts"
+        description = replace_subset_rows(folder, description, subset_rows(plan, statistics_of(counts)))
+    return Counts(state.folder / "counts", description)

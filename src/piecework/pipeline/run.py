@@ -7,7 +7,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from piecework.common.files import prepare_output, replace_atomically
 from piecework.common.terms import MULTILINGUAL
 from piecework.common.threads import in_threads
 from piecework.corpus.parallel_text import ParallelText
+from piecework.counting.description import read_description
 from piecework.counting.local import default_out
 from piecework.counting.lock import locked
 from piecework.counting.machine import available_cores
@@ -29,7 +30,7 @@ from piecework.evaluation.units import EvaluationUnits
 from piecework.pipeline.counts import StudyCounts, counts_of
 from piecework.pipeline.outside import compare_outside, load_all, stamps
 from piecework.pipeline.parallel import load_parallel
-from piecework.pipeline.passages import find_passages, load_passages, save_passages
+from piecework.pipeline.passages import choose_passages, load_passages, save_passages
 from piecework.pipeline.results import StudyResults
 from piecework.pipeline.tokenizers import Trained, Training
 from piecework.results.cards import write_cards
@@ -83,6 +84,7 @@ def run(
     threads: int | None = None,
     memory: int | str | None = None,
     force: bool = False,
+    allow_empty: bool = False,
     latex: bool = False,
     progress: Progress | None = None,
     warn: Callable[[str], None] = warnings.warn,
@@ -92,7 +94,8 @@ def run(
 
     A stage runs only if its inputs or settings have changed: a second run does nothing, a new recipe re-reads nothing,
     and a killed run resumes. `force` runs every stage, and takes over a folder that holds something else. `latex` also
-    writes the paper's tables as LaTeX. With a `cluster` the documents are counted there.
+    writes the paper's tables as LaTeX. With a `cluster` the documents are counted there. A subset that loses all its
+    documents is an EmptySubsetError, unless `allow_empty`.
     """
     folder = Path(default_out(study) if out is None else out)
     _check_folder(folder, study, force=force)
@@ -105,6 +108,7 @@ def run(
             threads=threads or available_cores(),
             memory=memory,
             force=force,
+            allow_empty=allow_empty,
             latex=latex,
             progress=progress or (lambda _stage, _done, _total: None),
             warn=warn,
@@ -119,7 +123,10 @@ def _check_folder(folder: Path, study: Study, *, force: bool) -> None:
     if force:
         return
     state = State(folder)
-    if not state.run:
+    if state.damage:
+        if not _has_counts_of(study, folder):
+            raise InputError(f"{state.damage}; pass --force to make all of it again, or choose another --out")
+    elif not state.run:
         if there := [name for name in _OURS if (folder / name).exists()]:
             raise InputError(
                 f"{folder / there[0]} exists already and was not written by piecework run; pass --force to replace it, "
@@ -130,6 +137,13 @@ def _check_folder(folder: Path, study: Study, *, force: bool) -> None:
             f'{folder}: holds the study "{state.run.get("study")}", not "{study.name}"; pass --force to replace it, '
             "or choose another --out"
         )
+
+
+def _has_counts_of(study: Study, folder: Path) -> bool:
+    try:
+        return (read_description(folder / "counts") or {}).get("study") == study.name
+    except InputError:
+        return False
 
 
 def _remove_unfinished(folder: Path) -> None:
@@ -146,12 +160,15 @@ class _Run:
     threads: int
     memory: int | str | None
     force: bool
+    allow_empty: bool
     latex: bool
     progress: Progress
     warn: Callable[[str], None]
     cluster: Cluster | None
 
     def run(self) -> None:
+        if self.state.damage:
+            self.warn(f"running every stage again: {self.state.damage}")
         if self.force:
             self.state.forget()
         if self.force or not self.state.run:
@@ -172,12 +189,12 @@ class _Run:
             warn=self.warn,
             meanwhile=units.prepare,
         ).run()
-        self._write_study(counted)
+        made_study = self._write_study(counted)
         tables = self._evaluate(counted, trained, units, parallel)
         made = ["evaluation", *self._compare(counted, trained.stages, outside)]
         results = self._results(counted.counts, list(trained.stages), tables)
         made += self._present(results, made)
-        self.state.remove_all_but(["counts", "passages", *trained.stages.values(), *made])
+        self.state.remove_all_but(["counts", "passages", *made_study, *trained.stages.values(), *made])
         self._finish(results)
 
     def _count(self) -> StudyCounts:
@@ -188,6 +205,7 @@ class _Run:
             threads=self.threads,
             memory=self.memory,
             force=self.force,
+            allow_empty=self.allow_empty,
             progress=self.progress,
             warn=self.warn,
             cluster=self.cluster,
@@ -210,21 +228,27 @@ class _Run:
 
     def _passages(self, counted: StudyCounts) -> None:
         path = self.state.folder / PASSAGES_FILE
-        key = key_of("passages", counted.key)
+        passages = choose_passages(counted.counts.description["passages"])
+        key = key_of("passages", [astuple(passage) for passage in passages])
         if not self.state.is_done("passages", key):
             with self.state.doing("passages", key) as outputs:
-                # Without the corpus there are no passages.
-                save_passages(path, [] if counted.plan is None else find_passages(counted.plan))
+                save_passages(path, passages)
                 outputs.append(path)
 
-    def _write_study(self, counted: StudyCounts) -> None:
+    def _write_study(self, counted: StudyCounts) -> list[str]:
+        """Writes the study with all settings resolved. The names of the stages."""
         path = self.state.folder / STUDY_FILE
         if self.study.file is not None and path.exists() and path.samefile(self.study.file):
-            return  # the user's own study file is in the output folder; it keeps its comments
+            # The user's own study file is in the output folder. It keeps its comments, and is not ours to remove.
+            self.state.stages.pop("study", None)
+            return []
         text = resolved_toml(self.study, self.state.folder, counted.counts.weights)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            with replace_atomically(path) as temporary:
-                temporary.write_text(text, encoding="utf-8")
+        if not self.state.is_done("study", key := key_of("study", text)):
+            with self.state.doing("study", key) as outputs:
+                with replace_atomically(path) as temporary:
+                    temporary.write_text(text, encoding="utf-8")
+                outputs.append(path)
+        return ["study"]
 
     def _evaluate(
         self, counted: StudyCounts, trained: Trained, units: EvaluationUnits, parallel: ParallelText | None
@@ -232,10 +256,12 @@ class _Run:
         """The tables; empty if the stage was skipped."""
         folder = self.state.folder / RESULTS_FOLDER
         metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
-        weights = [(name.language, name.category, str(of)) for name, of in sorted(counted.counts.weights.items())]
+        weights_of = counted.counts.weights
+        weights = [(name.language, name.category, str(weight)) for name, weight in sorted(weights_of.items())]
         made = self.state.outputs(["passages", *trained.stages.values()])
         settings = [parallel and parallel.key, self.study.analysis.paper_findings]
-        key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made, settings)
+        skipped = counted.counts.description["skipped"]
+        key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made, skipped, settings)
         if self.state.is_done("evaluation", key):
             return {}
         with self.state.doing("evaluation", key) as outputs:
@@ -289,7 +315,7 @@ class _Run:
             "settings": self.study.model_dump(mode="json"),
             "versions": _versions(),
             "skipped": description["skipped"],
-            "inputs": {"key": description["counting_key"], "files": description["files"]},
+            "inputs": {"key": description["counting_key"], **description["inputs"]},
         }
         return StudyResults(self.state.folder, content, tables=tables)
 

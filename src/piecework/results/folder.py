@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from piecework.common.manifest import Each, Optional, Shape, checksum_of_file, inner_path, read_manifest
 from piecework.common.terms import MULTILINGUAL
-from piecework.errors import InputError
+from piecework.errors import DamagedError, InputError
 from piecework.evaluation.tables import Table
 from piecework.results.table_names import TITLES
 
@@ -33,15 +33,36 @@ __all__ = [
     "read_run",
 ]
 
-FORMAT = 1
+FORMAT = 2
 STUDY_FILE = "study.toml"
 RUN_FILE = "run.json"
 REPORT_FILE = "report.html"
 CARD_FILE = "README.md"
 TOKENIZERS_FOLDER = "tokenizers"
+MODEL_FILE = "tokenizer.model"
+MAKE_AGAIN = "piecework run makes it again"
 RESULTS_FOLDER = "results"
 FIGURES_FOLDER = f"{RESULTS_FOLDER}/figures"
 LATEX_FOLDER = f"{RESULTS_FOLDER}/latex"
+
+_RUN_SHAPE: Mapping[str, Shape] = {
+    "format": int,
+    "study": Optional(str),
+    "complete": Optional(bool),
+    "seed": Optional(int),
+    "languages": Optional([str]),
+    "tokenizers": Optional([str]),
+    "settings": Optional(dict),
+    "versions": Optional(Each(str)),
+    "skipped": Optional([{"category": str, "language": str, "reason": str, "records": int, "first": [str]}]),
+    "inputs": Optional({"key": str, "files": int, "size_bytes": int}),
+    "elapsed_s": Optional(int | float),
+    "peak_memory_bytes": Optional(int),
+    "stages": Each(
+        {"key": str, "elapsed_s": int | float, "peak_memory_bytes": int, "outputs": Each(str)},
+    ),
+}
+_OF_A_COMPLETE_RUN = ("study", "skipped", "languages", "tokenizers", "settings", "elapsed_s", "peak_memory_bytes")
 
 
 class StudyFolder:
@@ -52,7 +73,8 @@ class StudyFolder:
         self.folder = folder
         self.run = run
         """The content of run.json: versions, settings, inputs, timings, memory, skipped records."""
-        self.tables: Mapping[str, Table] = StoredTables(folder / RESULTS_FOLDER, tables or {})
+        self._checksums = _checksums(run)
+        self.tables: Mapping[str, Table] = StoredTables(folder / RESULTS_FOLDER, tables or {}, self._verify)
         """The tables by name, each read on first use; docs/study.md lists their columns."""
         self._tokenizers: dict[str, Tokenizer] = {}
 
@@ -68,6 +90,8 @@ class StudyFolder:
             raise InputError(
                 f"{folder}: the study has not finished; piecework run STUDY.toml --out {folder} resumes it"
             )
+        if missing := [key for key in _OF_A_COMPLETE_RUN if key not in run]:
+            raise DamagedError(folder / RUN_FILE, f"it has no {missing[0]}", MAKE_AGAIN)
         return cls(folder, run)
 
     @cached_property
@@ -75,7 +99,7 @@ class StudyFolder:
         """The study with all settings resolved. Its corpus may be gone."""
         from piecework.study.study import Study
 
-        return Study.load(self.folder / STUDY_FILE, check_corpus=False)
+        return Study.load(self._verify(self.folder / STUDY_FILE), check_corpus=False)
 
     @property
     def name(self) -> str:
@@ -104,8 +128,20 @@ class StudyFolder:
         if name not in self.tokenizers:
             raise InputError(f'{self.folder}: no tokenizer "{name}"; there is {", ".join(self.tokenizers)}')
         if name not in self._tokenizers:
-            self._tokenizers[name] = Tokenizer.load(self.folder / TOKENIZERS_FOLDER / name)
+            folder = self.folder / TOKENIZERS_FOLDER / name
+            self._verify(folder / MODEL_FILE)
+            self._tokenizers[name] = Tokenizer.load(folder)
         return self._tokenizers[name]
+
+    def _verify(self, path: Path) -> Path:
+        """The path, if the file is as its stage wrote it. A file that no stage recorded is not checked."""
+        checksum = self._checksums.get(path.relative_to(self.folder).as_posix())
+        try:
+            if checksum is not None and path.exists() and checksum_of_file(path) != checksum:
+                raise DamagedError(path, "its checksum is another", MAKE_AGAIN)
+        except OSError as error:
+            raise InputError(f"{path}: cannot read: {error.strerror or error}") from error
+        return path
 
     @cached_property
     def counts(self) -> Counts | None:
@@ -122,8 +158,9 @@ class StudyFolder:
 class StoredTables(Mapping[str, Table]):
     """The tables in a folder by name, each read on first use."""
 
-    def __init__(self, folder: Path, tables: Mapping[str, Table]) -> None:
+    def __init__(self, folder: Path, tables: Mapping[str, Table], verify: Callable[[Path], Path]) -> None:
         self._folder = folder
+        self._verify = verify
         self._read = dict(tables)
 
     def __getitem__(self, name: str) -> Table:
@@ -146,29 +183,24 @@ class StoredTables(Mapping[str, Table]):
             raise KeyError(name)
         try:
             # Not read_table, which imports pyarrow.dataset, and that pandas: most of a second.
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(self._verify(path)) as file:
                 return Table(file.read(), title=TITLES[name])
         except (OSError, pa.ArrowException) as error:
-            raise InputError(f"{path}: cannot read: {error}; piecework run makes it again") from error
+            raise InputError(f"{path}: cannot read: {error}; {MAKE_AGAIN}") from error
 
 
 def read_run(folder: Path) -> dict[str, Any] | None:
-    """The content of run.json, or None if there is no such file."""
+    """The content of run.json, None if there is no such file, or a DamagedError."""
     path = folder / RUN_FILE
-    try:
-        run = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (NotADirectoryError, IsADirectoryError):
-        return None
-    except OSError as error:
-        raise InputError(f"{path}: cannot read: {error.strerror or error}") from error
-    except ValueError:
-        raise InputError(f"{path}: not valid JSON, so not written by piecework run; remove it") from None
-    if not isinstance(run, dict) or "format" not in run:
-        raise InputError(f"{path}: not written by piecework run; choose another folder")
-    if run["format"] != FORMAT:
-        raise InputError(
-            f"{path}: format {run['format']!r}, and this version reads {FORMAT}; run the study into another folder"
-        )
+    run = read_manifest(path, _RUN_SHAPE, format_version=FORMAT)
+    for name in _checksums(run or {}):
+        try:
+            inner_path(folder, name)
+        except ValueError as error:
+            raise DamagedError(path, str(error)) from None
     return run
+
+
+def _checksums(run: Mapping[str, Any]) -> dict[str, str]:
+    """The checksum of every file that a stage wrote, by its path in the folder."""
+    return {name: value for stage in run.get("stages", {}).values() for name, value in stage["outputs"].items()}

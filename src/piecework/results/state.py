@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
 import time
@@ -12,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from piecework.common.files import replace_atomically
-from piecework.errors import InputError
+from piecework.common.manifest import checksum_of_file, checksum_of_json, write_manifest
+from piecework.errors import DamagedError, InputError
 from piecework.results.folder import FORMAT, RUN_FILE, read_run
 
 __all__ = ["State", "key_of", "peak_memory_bytes"]
@@ -27,7 +25,13 @@ class State:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.run: dict[str, Any] = read_run(folder) or {}
+        self.damage: DamagedError | None = None
+        """What is wrong with run.json. Then no stage is known to be done, and all of them run again."""
+        self.run: dict[str, Any] = {}
+        try:
+            self.run = read_run(folder) or {}
+        except DamagedError as error:
+            self.damage = error
 
     @property
     def stages(self) -> dict[str, Any]:
@@ -46,7 +50,7 @@ class State:
         return (
             done is not None
             and done["key"] == key
-            and all(_hash_of(self.folder / name) == value for name, value in done["outputs"].items())
+            and all(_checksum(self.folder / name) == value for name, value in done["outputs"].items())
         )
 
     @contextmanager
@@ -68,7 +72,7 @@ class State:
             "key": key,
             "elapsed_s": round(spent_s + time.monotonic() - started, 3),
             "peak_memory_bytes": peak_memory_bytes(),
-            "outputs": {path.relative_to(self.folder).as_posix(): _hash_of(path) for path in sorted(outputs)},
+            "outputs": {path.relative_to(self.folder).as_posix(): _checksum(path) for path in sorted(outputs)},
         }
         self._remove(before.keys() - self.outputs(self.stages).keys())
         self.write({})
@@ -89,6 +93,9 @@ class State:
         """Deletes files, and folders that are empty afterwards."""
         for name in names:
             path = self.folder / name
+            # A folder on the way may be a link to elsewhere, and what lies there is not ours.
+            if not path.parent.resolve().is_relative_to(self.folder.resolve()):
+                continue
             path.unlink(missing_ok=True)
             if path.parent != self.folder and path.parent.is_dir() and not any(path.parent.iterdir()):
                 path.parent.rmdir()
@@ -97,9 +104,7 @@ class State:
         """Writes run.json with these changes."""
         self.run = {"format": FORMAT, **self.run, **changes}
         self.run["stages"] = self.run.pop("stages", {})  # the long part last
-        text = json.dumps(self.run, indent=1, ensure_ascii=False)
-        with replace_atomically(self.folder / RUN_FILE) as temporary:
-            temporary.write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
+        write_manifest(self.folder / RUN_FILE, self.run)
 
 
 def key_of(*parts: object) -> str:
@@ -108,8 +113,7 @@ def key_of(*parts: object) -> str:
     >>> key_of("train", {"vocab_size": 8000}) == key_of("train", {"vocab_size": 8000})
     True
     """
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return checksum_of_json(parts)
 
 
 def peak_memory_bytes() -> int:
@@ -122,10 +126,9 @@ def peak_memory_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _hash_of(path: Path) -> str | None:
+def _checksum(path: Path) -> str | None:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        return checksum_of_file(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except OSError as error:

@@ -221,12 +221,12 @@ def _corpus(counts: Counts) -> Table:
 def _skipped(counts: Counts) -> Table:
     import pyarrow as pa
 
+    text = pa.string()
+    types = {"language": text, "category": text, "reason": text, "records": pa.int64(), "first": text}
     rows = [
-        (file, reason, skipped["count"], skipped["first"][0])
-        for file, reasons in counts.description["skipped"].items()
-        for reason, skipped in reasons.items()
+        (row["language"], row["category"], row["reason"], row["records"], "\n".join(row["first"]))
+        for row in counts.description["skipped"]
     ]
-    types = {"file": pa.string(), "reason": pa.string(), "records": pa.int64(), "first": pa.string()}
     return Table.of(types, rows, types=types)
 
 

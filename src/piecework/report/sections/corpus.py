@@ -123,9 +123,12 @@ def _skipped(data: StudyData) -> list[Sheet | Note]:
         return [Note("No records were skipped.")]
     return [
         Sheet.build(
-            "By file and reason, with the location of the first one.",
-            ["file", "reason", Heading("records", "count"), "first"],
-            [(row["file"], row["reason"], row["records"], row["first"]) for row in rows],
+            "By subset and reason, with the locations of the first few.",
+            ["language", "category", "reason", Heading("records", "count"), "first"],
+            [
+                (row["language"], row["category"], row["reason"], row["records"], ", ".join(row["first"].split("\n")))
+                for row in rows
+            ],
             name="skipped",
             title=f"{sum(row['records'] for row in rows):,} records were skipped",
         )
