@@ -19,7 +19,7 @@ from piecework.counting.local import count
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
 from piecework.counting.store import Counts
 from piecework.counting.tables import DocumentCounter
-from piecework.errors import DamagedError, InputError
+from piecework.errors import InputError
 
 CORPUS = made_up_corpus(100)
 

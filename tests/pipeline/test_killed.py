@@ -25,8 +25,8 @@ def file_count(folder: Path) -> int:
 
 def test_killed_at_random_moments(run_once: Path, tmp_path: Path) -> None:
     study, out = write_study(tmp_path), tmp_path / "out"
-    # counts.json has the times at which the files of the corpus were written.
-    without = ("run.json", "counts.json", ".lock")
+    # inputs.json has the times at which the files of the corpus were written.
+    without = ("run.json", "inputs.json", ".lock")
     expected = contents(run_once / "out", without=without)
     generator = random.Random(5)
     for files in sorted(generator.sample(range(len(expected) - 1), KILLS)):
