@@ -1,4 +1,4 @@
-"""Figures equal those of the definition, and those of `evaluate`; the tables say what they should."""
+"""Estimates equal the definition and those of `evaluate`; tables, parallel text, the command."""
 
 import csv
 import io
@@ -11,6 +11,7 @@ import pytest
 
 import piecework as pw
 from cli.command import Run
+from piecework.corpus.parallel_text import read_parallel
 from piecework.evaluation.compare import LENGTH, METRICS, Comparison, compare, compare_on_counts
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.load import load_tokenizer
@@ -35,11 +36,11 @@ def count_directly(tokenizer: AnyTokenizer, texts: list[str]) -> Counter[str]:
         totals["unknown"] += sum(number in tokenizer.unknown_ids for number in encoded.ids)
         totals["characters"] += len(text)
         totals["bytes"] += len(text.encode())
-        places = list(zip(encoded.starts, encoded.ends, strict=True))
+        spans = list(zip(encoded.starts, encoded.ends, strict=True))
         for word in re.finditer(r"\S+", text):
             totals["words"] += 1
-            of_word = [place for place in places if place[0] < word.end() and place[1] > word.start()]
-            totals["split_words"] += len(of_word) > 1
+            inside = [start for start, end in spans if start < word.end() and end > word.start()]
+            totals["split_words"] += len(inside) > 1
     return totals
 
 
@@ -72,7 +73,7 @@ def test_the_definition(
             assert rows["word_fertility"]["vocab_size"] == tokenizer.vocab_size
 
 
-def test_figures_are_those_of_evaluate(
+def test_estimates_equal_those_of_evaluate(
     comparison: Comparison, outside: dict[str, Path], documents: dict[str, list[str]]
 ) -> None:
     """Where both can measure, with the same intervals."""
@@ -84,6 +85,40 @@ def test_figures_are_those_of_evaluate(
             (other,) = comparison.metrics.where(tokenizer="ours", language=language, metric=metric).rows()
             for column in ("numerator", "denominator", "value", "low", "high"):
                 assert one[column] == other[column], (language, metric, column)
+
+
+HARD_TEXTS = ["a▁b▁▁c", "▁▁", "▁hus och▁ hus", "漢 漢字 hus漢 漢hus", "\n漢\n漢 é\u0301", "hus  ▁ 漢", "", "hus"]
+
+
+@pytest.mark.parametrize("byte_fallback", [True, False])
+def test_a_literal_space_mark_and_byte_tokens_count_as_in_evaluate(byte_fallback: bool) -> None:
+    recipe = pw.Recipe(vocab_size=300, byte_fallback=byte_fallback, hard_vocab_limit=False)
+    tokenizer = pw.train(pw.count_words(["hus och hus en hus", "abc"] * 3), recipe)
+    evaluation = pw.evaluate({"t": tokenizer}, pw.count_units({"sv": HARD_TEXTS}))
+    counts = pw.count_units({"sv": HARD_TEXTS})
+    for found in (compare({"t": tokenizer}, {"sv": HARD_TEXTS}), compare_on_counts({"t": tokenizer}, counts)):
+        for metric in METRICS:
+            (ours,) = found.metrics.where(metric=metric).rows()
+            (row,) = evaluation.metrics.where(metric=metric).rows()
+            assert (ours["numerator"], ours["denominator"]) == (row["numerator"], row["denominator"]), metric
+
+
+def test_languages_without_spaces_are_named(loaded: dict[str, AnyTokenizer]) -> None:
+    texts = {"x": ["ภาษาไทยเขียนติดกัน"], "y": ["words with spaces"]}
+    assert compare(loaded, texts).without_spaces == ["x"]
+    assert compare_on_counts({"ours": loaded["ours"]}, pw.count_units(texts)).without_spaces == ["x"]
+
+
+def test_parallel_text_for_tokenizers_of_any_kind(loaded: dict[str, AnyTokenizer], tmp_path: Path) -> None:
+    lines = {"da": ["Hej verden", "en hund"], "sv": ["Hej världen", "en liten hund"]}
+    for language, texts in lines.items():
+        (tmp_path / f"{language}.txt").write_text("\n".join(texts), encoding="utf-8")
+    found = compare(loaded, lines, parallel=read_parallel("{language}.txt", tmp_path, pivot="sv")).parallel
+    assert found is not None
+    for name, tokenizer in loaded.items():
+        tokens = {language: sum(map(len, tokenizer.tokens_batch(texts))) for language, texts in lines.items()}
+        rows = found.where(tokenizer=name, metric="premium").rows()
+        assert {row["language"]: row["value"] for row in rows} == {"da": tokens["da"] / tokens["sv"], "sv": 1.0}
 
 
 def test_on_counts(comparison: Comparison, loaded: dict[str, AnyTokenizer], documents: dict[str, list[str]]) -> None:

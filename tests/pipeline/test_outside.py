@@ -65,9 +65,9 @@ def test_tables_and_report(folder: Path) -> None:
         )
         assert (row["numerator"], row["denominator"]) == (other["numerator"], other["denominator"]), row["language"]
     page = results.report.read_text(encoding="utf-8")
-    assert "Beside other tokenizers" in page
+    assert "Compared with other tokenizers" in page
     assert "byte level" in page
-    assert "Words that are not cut alike" in page
+    assert "Words that are split differently" in page
 
     # Another model in the same file is noticed, and nothing else is done again.
     before = results.run["stages"]
@@ -82,7 +82,7 @@ def test_tables_and_report(folder: Path) -> None:
     (folder / "study.toml").write_text(text[: text.index("[analysis.tokenizers]")], encoding="utf-8")
     alone, _ = run_study(folder / "study.toml")
     assert "outside" not in alone.tables
-    assert "Beside other tokenizers" not in alone.report.read_text(encoding="utf-8")
+    assert "Compared with other tokenizers" not in alone.report.read_text(encoding="utf-8")
 
 
 def test_a_broken_one_is_told_before_the_work(tmp_path: Path) -> None:

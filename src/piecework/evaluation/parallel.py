@@ -11,10 +11,11 @@ import numpy as np
 from piecework.corpus.sampling import BUCKETS
 from piecework.errors import InputError
 from piecework.evaluation import intervals
-from piecework.evaluation.evaluate import Tokenizers, evaluate
+from piecework.evaluation.evaluate import Tokenizers, named_tokenizers
 from piecework.evaluation.metrics import Array, Direction, divide
 from piecework.evaluation.tables import Table
-from piecework.evaluation.units import count_units
+from piecework.tokenizer.any_tokenizer import AnyTokenizer
+from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["PARALLEL_METRICS", "ParallelMetric", "evaluate_parallel"]
 
@@ -75,12 +76,17 @@ PARALLEL_METRICS = (
 
 
 def evaluate_parallel(
-    tokenizers: Tokenizers, texts: Mapping[str, Sequence[str]], *, pivot: str, threads: int = 1
+    tokenizers: Mapping[str, AnyTokenizer] | Tokenizers,
+    texts: Mapping[str, Sequence[str]],
+    *,
+    pivot: str,
+    threads: int = 1,
 ) -> Table:
     """Premium and Gini coefficient of each tokenizer on parallel text: line n says the same in every language.
 
-    The columns are those of `Evaluation.metrics`. `worst_premium` names the most expensive language. `gini` has no
-    language, so its language is None. Intervals are paired: a resample takes the same lines in every language.
+    Tokenizers may be of any kind. The columns are those of `Evaluation.metrics`. `worst_premium` names the most
+    expensive language. `gini` has no language, so its language is None. Intervals are paired: a resample takes the same
+    lines in every language.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["the cat", "the hat"]), pw.Recipe(vocab_size=15))
@@ -97,19 +103,26 @@ def evaluate_parallel(
         listed = ", ".join(f"{language} has {length:,}" for language, length in lengths.items())
         raise InputError(f"texts are not parallel: {listed} lines; line n must say the same in every language")
     # Neighbouring lines are often of one document. A bucket is a stretch of lines, so that buckets are independent.
-    buckets = [line * BUCKETS // lengths[pivot] for line in range(lengths[pivot])]
-    counts = count_units(texts, buckets=dict.fromkeys(texts, buckets))
+    buckets = np.arange(lengths[pivot]) * BUCKETS // max(lengths[pivot], 1)
+    occupied = np.unique(buckets)
+    named = tokenizers if isinstance(tokenizers, Mapping) else named_tokenizers(tokenizers)
     languages = list(texts)
-    evaluation = evaluate(tokenizers, counts, languages=languages, metrics=["bytes_per_token"], threads=threads)
-    occupied = sorted(set(buckets))
     rows: list[tuple[Any, ...]] = []
-    for name, tokenizer in evaluation.tokenizers.items():
-        tokens = evaluation.bucket_totals(name)["tokens"][:, occupied]
+    for name, tokenizer in named.items():
+        lines = [_line_tokens(tokenizer, texts[language], threads) for language in languages]
+        tokens = np.array([np.bincount(buckets, each, BUCKETS)[occupied] for each in lines]).astype(np.int64)
         for row in _rows(tokens, languages, languages.index(pivot)):
             rows.append((name, tokenizer.vocab_size, *row))
     names = ["tokenizer", "vocab_size", "language", "metric", "value", "low", "high", "numerator", "denominator"]
     types = {name: pa.float64() for name in names[4:]} | {"language": pa.string()}
-    return Table.of(names, rows, title=f"Parallel text, against {pivot}", types=types)
+    return Table.of(names, rows, title=f"Tokens for the same text, compared with {pivot}", types=types)
+
+
+def _line_tokens(tokenizer: AnyTokenizer, lines: Sequence[str], threads: int) -> list[int]:
+    """The number of tokens of each line."""
+    if isinstance(tokenizer, Tokenizer):
+        return list(map(len, tokenizer.encode_batch(lines, threads=threads)))
+    return list(map(len, tokenizer.tokens_batch(lines)))
 
 
 def _rows(buckets: Array, languages: list[str], pivot: int) -> list[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from piecework.common.extras import MissingPackageError
 from piecework.common.terms import MULTILINGUAL, TIKTOKEN
+from piecework.corpus.parallel_text import ParallelText
 from piecework.counting.store import Counts
 from piecework.errors import PieceworkError, StudyError
 from piecework.evaluation.compare import compare_on_counts
@@ -20,7 +21,7 @@ from piecework.tokenizer.tokenizer import Tokenizer
 __all__ = ["compare_outside", "load_all", "stamps"]
 
 # Raise this when the same tokenizers and counts give different tables.
-FORMAT = 1
+FORMAT = 2
 
 
 def load_all(study: Study) -> dict[str, AnyTokenizer]:
@@ -54,15 +55,19 @@ def compare_outside(
     multilingual: Tokenizer,
     counts: Counts,
     *,
+    parallel: ParallelText | None,
     progress: Callable[[int, int], None],
 ) -> dict[str, Table]:
     """The tables of the comparison. The multilingual tokenizer comes first."""
-    comparison = compare_on_counts({MULTILINGUAL: multilingual, **tokenizers}, counts, progress=progress)
-    return {
+    every = {MULTILINGUAL: multilingual, **tokenizers}
+    comparison = compare_on_counts(every, counts, parallel=parallel, progress=progress)
+    tables = {
         "outside": comparison.metrics,
         "outside_overlap": comparison.overlap,
         "outside_words": comparison.words,
+        "outside_parallel": comparison.parallel,
     }
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _sources(study: Study) -> dict[str, str]:

@@ -191,7 +191,7 @@ class _Run:
         ).run()
         made_study = self._write_study(counted)
         tables = self._evaluate(counted, trained, units, parallel)
-        made = ["evaluation", *self._compare(counted, trained.stages, outside)]
+        made = ["evaluation", *self._compare(counted, trained.stages, outside, parallel)]
         results = self._results(counted.counts, list(trained.stages), tables)
         made += self._present(results, made)
         self.state.remove_all_but(["counts", "passages", *made_study, *trained.stages.values(), *made])
@@ -283,7 +283,11 @@ class _Run:
         return tables
 
     def _compare(
-        self, counted: StudyCounts, tokenizers: Mapping[str, str], outside: Mapping[str, AnyTokenizer]
+        self,
+        counted: StudyCounts,
+        tokenizers: Mapping[str, str],
+        outside: Mapping[str, AnyTokenizer],
+        parallel: ParallelText | None,
     ) -> list[str]:
         """Compares with outside tokenizers, if the study names some. Returns the names of the stages."""
         if not outside:
@@ -291,13 +295,15 @@ class _Run:
             self.state.remove_all_but(self.state.stages.keys() - {"outside"})
             return []
         made = self.state.outputs([tokenizers[MULTILINGUAL]])
-        key = key_of("outside", counted.key, stamps(self.study), made, _versions(("tokenizers", "tiktoken")))
+        versions = _versions(("tokenizers", "tiktoken"))
+        key = key_of("outside", counted.key, stamps(self.study), made, versions, parallel and parallel.key)
         if not self.state.is_done("outside", key):
             with self.state.doing("outside", key) as outputs:
                 tables = compare_outside(
                     outside,
                     Tokenizer.load(self.state.folder / TOKENIZERS_FOLDER / MULTILINGUAL),
                     counted.counts,
+                    parallel=parallel,
                     progress=lambda done, total: self.progress("comparing", done, total),
                 )
                 for name, table in tables.items():

@@ -19,6 +19,7 @@ TITLES = {
     "outside": "Compared with other tokenizers",
     "outside_overlap": "Vocabulary overlap with other tokenizers",
     "outside_words": "Words that other tokenizers split differently",
+    "outside_parallel": "Tokens for the same text, compared with other tokenizers",
     "examples": "Passages in tokens",
     "findings": "The paper's findings on this text",
 }

@@ -1,0 +1,145 @@
+"""Text to compare tokenizers on: distinct texts with their counts, and what a tokenizer makes of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from piecework.corpus.sampling import BUCKETS, Sampler
+from piecework.evaluation.metrics import Array
+from piecework.evaluation.word_spacing import unspaced_shares
+from piecework.tokenizer.any_tokenizer import AnyTokenizer
+from piecework.tokenizer.pieces import SPACE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["TOTALS", "TextSample", "bucket_sums", "document_sample", "unit_sample"]
+
+TOTALS = ("tokens", "split_words", "unknown", "words", "characters", "bytes")
+_BATCH_CHARACTERS = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class TextSample:
+    """Distinct texts, and how often each occurs in each bucket.
+
+    Row i says that `texts[text_index[i]]` occurs `counts[i]` times in bucket `buckets[i]`.
+    """
+
+    texts: list[str]
+    skip: Array
+    """For each text, the characters at its start that are context and are not counted."""
+    text_index: Array
+    buckets: Array
+    counts: Array
+
+    def text_counts(self) -> Array:
+        """How often each text occurs."""
+        return np.bincount(self.text_index, self.counts, len(self.texts)).astype(np.int64)
+
+    def words(self) -> Counter[str]:
+        """How often each whitespace word occurs."""
+        words: Counter[str] = Counter()
+        for text, skip, count in zip(self.texts, self.skip.tolist(), self.text_counts().tolist(), strict=True):
+            for word in text[skip:].split():
+                words[word] += count
+        return words
+
+    def unspaced_share(self) -> float:
+        """The share of letters that are of scripts written without spaces."""
+        import pyarrow as pa
+
+        texts = [text.encode("utf-8", "replace").decode() for text in self.texts]
+        rows = pa.record_batch({"unit": pa.array(texts, pa.large_string()), "count": pa.array(self.text_counts())})
+        return unspaced_shares([("", rows)])[""]
+
+
+def document_sample(documents: Sequence[str]) -> TextSample:
+    """The documents, each in the bucket of a study with seed 1; ▁ becomes a space."""
+    sampler = Sampler(seed=1, train=Fraction(0), evaluation=Fraction(0), weights={})
+    buckets = [sampler.bucket(text.encode("utf-8", "surrogatepass")) for text in documents]
+    one = np.ones(len(documents), np.int64)
+    texts = [text.replace(SPACE, " ") for text in documents]
+    return TextSample(texts, np.zeros_like(one), np.arange(len(documents)), np.array(buckets), one)
+
+
+def unit_sample(table: pa.Table) -> TextSample:
+    """Every unit of the counts. A unit that does not open its document is encoded after a one-letter word."""
+    units = [str(unit) for unit in table["unit"].to_pylist()]
+    opens = table["opens"].to_pylist()
+    in_context = [unit if is_start else f"a{unit}" for unit, is_start in zip(units, opens, strict=True)]
+    numbers: dict[str, int] = {}
+    text_index = [numbers.setdefault(text, len(numbers)) for text in in_context]
+    skip = np.zeros(len(numbers), np.int64)
+    skip[text_index] = [not is_start for is_start in opens]
+    buckets, counts = (table[name].to_numpy().astype(np.int64) for name in ("bucket", "count"))
+    return TextSample(list(numbers), skip, np.array(text_index, np.int64), buckets, counts)
+
+
+def bucket_sums(tokenizer: AnyTokenizer, sample: TextSample, step: Callable[[int], None]) -> Array:
+    """`TOTALS` of each bucket."""
+    totals = np.zeros((len(sample.texts), len(TOTALS)))
+    for start, batch in _batches(sample.texts):
+        where = slice(start, start + len(batch))
+        totals[where] = _totals(tokenizer, batch, sample.skip[where])
+        step(len(batch))
+    sums = np.zeros((BUCKETS, len(TOTALS)))
+    np.add.at(sums, sample.buckets, totals[sample.text_index] * sample.counts[:, np.newaxis])
+    return sums
+
+
+def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The texts in batches, each with the index of its first text."""
+    start = size = 0
+    for number, text in enumerate(texts):
+        size += len(text)
+        if size >= _BATCH_CHARACTERS:
+            yield start, texts[start : number + 1]
+            start, size = number + 1, 0
+    if start < len(texts):
+        yield start, texts[start:]
+
+
+def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], skip: Array) -> Array:
+    """`TOTALS` of each text, counted from character `skip` on. Where `skip` is not 0, that character is a space.
+
+    All texts are joined with a line break between them, so that one search finds the tokens of every word.
+    """
+    encoded = tokenizer.tokens_batch(texts)
+    lengths = np.array([len(text) for text in texts])
+    offsets = np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))
+    token_text = np.repeat(np.arange(len(texts)), [len(each.ids) for each in encoded])
+    ids, starts, ends = (
+        np.concatenate([getattr(each, name).astype(np.int64) for each in encoded]) for name in ("ids", "starts", "ends")
+    )
+    counts = (skip[token_text] == 0) | (ends > skip[token_text])
+    starts, ends = starts + offsets[token_text], ends + offsets[token_text]
+    spans = [match.span() for match in re.finditer(r"\S+", "\n".join(texts))]
+    word_starts, word_ends = np.array(spans, np.int64).reshape(-1, 2).T
+    # The tokens of a word end after its start and start before its end. Offsets are in order, except where a runtime
+    # decomposes characters and sorts their parts.
+    first = np.searchsorted(np.maximum.accumulate(ends), word_starts, "right")
+    last = np.searchsorted(np.maximum.accumulate(starts), word_ends, "left")
+    word_text = np.searchsorted(offsets, word_starts, "right") - 1
+    is_word = word_starts >= offsets[word_text] + skip[word_text]
+
+    def per_text(text_index: Array) -> Array:
+        return np.bincount(text_index, minlength=len(texts))
+
+    unknown = np.isin(ids, list(tokenizer.unknown_ids))
+    totals = (
+        per_text(token_text[counts]),
+        per_text(word_text[is_word & (last - first > 1)]),
+        per_text(token_text[counts & unknown]),
+        per_text(word_text[is_word]),
+        lengths - skip,
+        np.array([len(text.encode("utf-8", "surrogatepass")) for text in texts]) - skip,
+    )
+    return np.stack(totals, axis=1).astype(float)
