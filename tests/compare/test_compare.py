@@ -210,9 +210,23 @@ def test_command_formats(
     assert not re.search(r"(src|href)=", page), "the page needs nothing else"
 
 
+def test_command_with_parallel_text(run: Run, outside: dict[str, Path], tmp_path: Path) -> None:
+    for language, text in {"en": "one house", "sv": "ett hus"}.items():
+        (tmp_path / f"{language}.txt").write_text(f"{text}\n", encoding="utf-8")
+    sources = [outside["ours"], outside["unigram"], "--parallel", tmp_path / "{language}.txt"]
+    found = json.loads(run("compare", *sources, "--json").stdout)
+    premiums = [row for row in found["parallel"] if row["metric"] == "premium"]
+    assert [(row["tokenizer"], row["language"]) for row in premiums[:2]] == [("ours", "en"), ("ours", "sv")]
+    rows = list(csv.DictReader(io.StringIO(run("compare", *sources, "--csv").stdout)))
+    assert [float(row["value"]) for row in rows if row["metric"] == "premium"] == [row["value"] for row in premiums]
+    for output in (run("compare", *sources).stdout, run("compare", *sources, "--html").stdout):
+        assert "Tokens for the same text, compared with en" in output
+        assert "premium of sv" in output
+
+
 def test_command_mistakes(run: Run, outside: dict[str, Path], files: list[Path]) -> None:
     for arguments, code, message in (
-        ((outside["ours"],), 2, "either --data FILE or --counts DIR"),
+        ((outside["ours"],), 2, "--data FILE, --counts DIR or --parallel PATTERN"),
         ((outside["ours"], outside["ours"], "--data", files[0]), 1, "given twice"),
         ((f"a={outside['ours']}", f"a={outside['bpe']}", "--data", files[0]), 1, 'two tokenizers are called "a"'),
         (("missing.json", "--data", files[0]), 1, "no such file or folder"),

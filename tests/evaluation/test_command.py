@@ -99,7 +99,7 @@ def test_data(folder: Path, tmp_path: Path) -> None:
     assert found["metrics"] == pw.evaluate({"sv": pw.Tokenizer.load(model)}, pw.count_units(TEXTS)).metrics.rows()
     named = run(model, "--data", "eval_sv.jsonl", "--language", "swedish", "--json", cwd=tmp_path)
     assert {row["language"] for row in json.loads(named.stdout)["metrics"]} == {"swedish"}
-    parallel = run(model, "--data", ".", "--pivot", "sv", "--metric", "fertility", cwd=tmp_path)
+    parallel = run(model, "--parallel", "eval_{language}.jsonl", "--pivot", "sv", "--metric", "fertility", cwd=tmp_path)
     assert "premium of da" in parallel.stdout
     assert "Gini" in parallel.stdout
     (tmp_path / "one.txt").write_text("en text\nför sig\n", encoding="utf-8")
@@ -115,15 +115,15 @@ def test_the_best_is_marked_in_colour_too(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["tokenizers/sv"], 2, "either --counts DIR or --data FILE"),
-        (["tokenizers/sv", "--counts", "study", "--data", "x"], 2, "either --counts DIR or --data FILE"),
+        (["tokenizers/sv"], 2, "--counts DIR, --data FILE or --parallel PATTERN"),
+        (["tokenizers/sv", "--counts", "study", "--data", "x"], 2, "--counts DIR, --data FILE or --parallel PATTERN"),
         (["tokenizers/sv", "--counts", "nowhere"], 1, "no counts in this folder"),
         (["tokenizers/sv", "--data", "nowhere.txt"], 1, "nowhere.txt: no such file or folder"),
         (["tokenizers/sv", "--counts", "study", "--sizes", "many"], 2, "write sizes as 10000,20000,30000"),
         (["tokenizers/sv", "--counts", "study", "--sizes", "64000"], 1, 'size 64,000 of "sv": its vocabulary has 400'),
         (["tokenizers/sv", "--counts", "study", "--language", "is"], 1, 'no language "is" in these counts'),
         (["tokenizers/sv", "--counts", "study", "--metric", "fertilty"], 1, 'did you mean "fertility"'),
-        (["tokenizers/sv", "--counts", "study", "--pivot", "sv"], 2, "--pivot needs --data"),
+        (["tokenizers/sv", "--counts", "study", "--pivot", "sv"], 2, "--pivot needs --parallel"),
         (["tokenizers/no", "--counts", "study"], 1, "no such model file"),
         (["tokenizers/sv", "tokenizers/sv", "--counts", "study"], 1, "sv: given twice"),
     ],
@@ -134,3 +134,40 @@ def test_mistakes(folder: Path, arguments: list[str], code: int, message: str) -
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_parallel_text(folder: Path) -> None:
+    lines = {"en": ["one house", "two houses"], "th": ["บ้านหนึ่งหลัง", "บ้านสองหลัง"]}
+    (folder / "par").mkdir()
+    for language, texts in lines.items():
+        (folder / "par" / f"{language}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    done = run("tokenizers/multilingual", "--parallel", "par/{language}.txt", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Tokens for the same text, compared with en\n")
+    assert "warning: th: written without spaces, so tokens per word mean nothing there\n" in done.stderr
+    found = json.loads(run("tokenizers/sv", "--parallel", "par/{language}.txt", "--json", cwd=folder).stdout)
+    tokenizer = pw.Tokenizer.load(folder / "tokenizers" / "sv")
+    tokens = {language: sum(map(len, tokenizer.encode_batch(texts))) for language, texts in lines.items()}
+    premiums = {row["language"]: row["value"] for row in found["parallel"] if row["metric"] == "premium"}
+    assert premiums == {"en": 1.0, "th": tokens["th"] / tokens["en"]}
+    assert found["without_spaces"] == ["th"]
+    # Beside other text, with another pivot.
+    options = ("--counts", "study", "--parallel", "par/{language}.txt", "--pivot", "th", "--csv")
+    rows = list(csv.DictReader(io.StringIO(run("tokenizers/sv", *options, cwd=folder).stdout)))
+    assert {row["language"] for row in rows if row["metric"] == "fertility"} == {"da", "sv"}
+    assert [row["value"] for row in rows if row["metric"] == "premium" and row["language"] == "th"] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "give the text to evaluate on: --counts DIR, --data FILE or --parallel PATTERN"),
+        (("--counts", "study", "--pivot", "en"), '--pivot needs --parallel "par/{language}.txt"'),
+        (("--parallel", "nowhere/{language}.txt"), "nowhere/{language}.txt: finds no file"),
+        (("--parallel", "par/{lang}.txt"), 'unknown brace {lang}; did you mean "language"?'),
+    ],
+)
+def test_mistakes_of_parallel_text(folder: Path, options: tuple[str, ...], message: str) -> None:
+    done = run("tokenizers/multilingual", *options, cwd=folder)
+    assert done.returncode == (1 if "finds no file" in message else 2), done.stderr
+    assert message in done.stderr.replace("\n", " ")

@@ -4,6 +4,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from piecework.cli.comparison_tables import describe, grid, word_rows
+from piecework.cli.evaluation_tables import premium_rows
 from piecework.common.percent import format_percent
 from piecework.common.terms import CUT
 
@@ -32,6 +33,13 @@ def page(comparison: "Comparison") -> str:
     names = list(comparison.tokenizers)
     kinds = [[escape(name), f"{each.vocab_size:,}", escape(each.kind)] for name, each in comparison.tokenizers.items()]
     parts = [_section("Tokenizers", "", ["", "tokens", "kind"], kinds, numbers={1})]
+    if comparison.parallel is not None:
+        values = [
+            [escape(label), *("–" if row["value"] is None else f"{row['value']:.3f}" for row in rows)]
+            for label, rows in premium_rows(comparison.parallel).items()
+        ]
+        title, numbers = comparison.parallel.title, set(range(1, len(names) + 1))
+        parts.append(_section(title, "Lower is better", ["", *names], values, numbers=numbers))
     for metric in (*comparison.metric_list, None):
         title, formula = describe(metric, first)
         rows = [

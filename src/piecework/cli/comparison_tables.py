@@ -65,6 +65,8 @@ def show(comparison: "Comparison") -> None:
     from rich.console import Group
     from rich.text import Text
 
+    from piecework.cli.evaluation_tables import parallel_table
+
     first = next(iter(comparison.tokenizers))
     sections: list[tuple[str, str, RenderableType]] = [("Tokenizers", "", _tokenizers(comparison))]
     zero = []
@@ -83,6 +85,8 @@ def show(comparison: "Comparison") -> None:
     for title, formula, table in sections:
         heading = Text.assemble((title, "bold"), (f"  {formula}", "dim"))
         parts += [heading, indented(table), ""]
+        if title == "Tokenizers" and comparison.parallel is not None:
+            parts += parallel_table(comparison.parallel)
     notes = [*zero, "* best of the row   ± reach of the 95 % interval   words are separated by whitespace"]
     stdout_console().print(Group(*parts, *(Text(note, style="dim") for note in notes)))
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.options import LocationType, documents_option, text_field_option, threads_option
+from piecework.cli.options import (
+    LocationType,
+    documents_option,
+    parallel_option,
+    pivot_option,
+    read_parallel_option,
+    text_field_option,
+    threads_option,
+)
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, format_seconds, verbosity_options
 
@@ -58,9 +66,8 @@ class SizeList(click.ParamType[tuple[int, ...]]):
     "--sizes", type=SizeList(), default=(), help="Also evaluate these smaller vocabulary sizes, as 10000,20000."
 )
 @click.option("--metric", "metrics", metavar="NAME", multiple=True, help="Only this metric; may be repeated.")
-@click.option(
-    "--pivot", metavar="L", help="The documents of --data are parallel: also compute the premium over language L."
-)
+@parallel_option
+@pivot_option
 @documents_option
 @text_field_option
 @threads_option
@@ -77,6 +84,7 @@ def command(
     by: str,
     sizes: tuple[int, ...],
     metrics: tuple[str, ...],
+    parallel: str | None,
     pivot: str | None,
     documents: "TextUnit",
     text_field: str,
@@ -92,23 +100,27 @@ def command(
       piecework evaluate out/nordic/tokenizers/* --counts out/nordic
       piecework evaluate out/first out/second --data "eval/*_sv.jsonl" --language sv
       piecework evaluate out/nordic --counts out/nordic --sizes 10000,20000,40000 --csv > sizes.csv
+      piecework evaluate out/nordic --parallel "par/{language}.txt"
     """
     from piecework.cli.tokenizer_names import load_models
     from piecework.counting.machine import available_cores
     from piecework.evaluation.evaluate import evaluate
 
-    if (counts is None) == (not data):
-        raise click.UsageError("give the text to evaluate on: either --counts DIR or --data FILE")
-    if pivot is not None and not data:
-        raise click.UsageError("--pivot needs --data: parallel documents in several languages")
+    if (counts is not None and data) or not (counts or data or parallel):
+        raise click.UsageError("give the text to evaluate on: --counts DIR, --data FILE or --parallel PATTERN")
+    parallel_text = read_parallel_option(parallel, pivot=pivot, text_field=text_field)
     tokenizers = load_models(models)
     thread_count = threads or available_cores()
-    parallel: Table | None = None
     source: UnitSource
     if counts is not None:
         from piecework.counting.store import Counts
 
         source, wanted = Counts.load(counts), list(languages) or None
+    elif not data:
+        from piecework.evaluation.units import count_units
+
+        assert parallel_text is not None
+        source, wanted = count_units(parallel_text.lines), list(languages) or None
     else:
         from piecework.cli.documents import read_texts
         from piecework.evaluation.units import count_units
@@ -117,10 +129,6 @@ def command(
             raise click.UsageError("--data takes one --language; without it, the file names tell the languages")
         texts = read_texts(terminal, data, language=next(iter(languages), None), unit=documents, field=text_field)
         source, wanted = count_units(texts), None
-        if pivot is not None:
-            from piecework.evaluation.parallel import evaluate_parallel
-
-            parallel = evaluate_parallel(tokenizers, texts, pivot=pivot, threads=thread_count)
     started = time.monotonic()
     evaluation = evaluate(
         tokenizers,
@@ -134,22 +142,30 @@ def command(
     terminal.detail(
         f"evaluated {format_count(len(tokenizers), 'tokenizer')} in {format_seconds(time.monotonic() - started)}"
     )
-    _warn(terminal, evaluation)
+    premiums: Table | None = None
+    if parallel_text is not None:
+        from piecework.evaluation.parallel import evaluate_parallel
+
+        premiums = evaluate_parallel(tokenizers, parallel_text.lines, pivot=parallel_text.pivot, threads=thread_count)
+    _warn(terminal, evaluation, has_parallel=parallel_text is not None)
     if output == "json":
-        _write_json(evaluation, parallel, dict(zip(tokenizers, models, strict=True)))
+        _write_json(evaluation, premiums, dict(zip(tokenizers, models, strict=True)))
     elif output == "csv":
-        sys.stdout.write(_csv(evaluation, parallel))
+        sys.stdout.write(_csv(evaluation, premiums))
     else:
         from piecework.cli.evaluation_tables import show
 
-        show(evaluation, parallel)
+        show(evaluation, premiums)
     if sys.stdout.isatty() or output is None:
         terminal.suggest("inspect", models[0])
 
 
-def _warn(terminal: Terminal, evaluation: "Evaluation") -> None:
+def _warn(terminal: Terminal, evaluation: "Evaluation", *, has_parallel: bool) -> None:
     if missing := evaluation.without_text:
         terminal.warn(f"no evaluation text in {', '.join(missing)}, so no metrics")
+    if unspaced := evaluation.without_spaces:
+        hint = "" if has_parallel else "; --parallel compares languages"
+        terminal.warn(f"{', '.join(unspaced)}: written without spaces, so tokens per word mean nothing there{hint}")
     if few := evaluation.without_intervals:
         terminal.warn(f"too few documents for intervals in {', '.join(few)}")
 
@@ -165,6 +181,7 @@ def _write_json(evaluation: "Evaluation", parallel: "Table | None", models: dict
             for each in evaluation.metric_list
         ],
         "without_text": evaluation.without_text,
+        "without_spaces": evaluation.without_spaces,
         "metrics": evaluation.metrics.rows(),
         "sizes": evaluation.sizes.rows(),
         **({"parallel": parallel.rows()} if parallel is not None else {}),

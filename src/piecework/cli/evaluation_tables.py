@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from piecework.evaluation.metrics import Metric
     from piecework.evaluation.tables import Table
 
-__all__ = ["decimals_of", "format_value", "show"]
+__all__ = ["decimals_of", "format_value", "parallel_table", "premium_rows", "show"]
 
 COLUMNS_WITH_INTERVALS = 6
 BETTER = {"lower": "lower is better", "higher": "higher is better"}
@@ -27,6 +27,8 @@ def show(evaluation: "Evaluation", parallel: "Table | None" = None) -> None:
 
     parts: list[RenderableType] = []
     notes: list[str] = []
+    if parallel is not None:
+        parts += parallel_table(parallel)
     if len(evaluation.tokenizers) == 1:
         parts += _one_tokenizer(evaluation)
     else:
@@ -39,8 +41,6 @@ def show(evaluation: "Evaluation", parallel: "Table | None" = None) -> None:
             table = _table(evaluation, metric, rows, columns, ("tokenizer",))
             parts += [_heading(metric), indented(table), ""]
     parts += _sizes(evaluation)
-    if parallel is not None:
-        parts += _parallel(parallel)
     compared = len(evaluation.tokenizers) > 1 or len(evaluation.sizes)
     notes.append(f"{'* best of the row   ' if compared else ''}± reach of the 95 % interval")
     stdout_console().print(Group(*parts, *(Text(note, style="dim") for note in notes)))
@@ -115,7 +115,17 @@ def _sizes(evaluation: "Evaluation") -> "list[RenderableType]":
     return parts
 
 
-def _parallel(parallel: "Table") -> "list[RenderableType]":
+def premium_rows(parallel: "Table") -> dict[str, list[Row]]:
+    """Return the rows of the premiums by label, each in the order of the tokenizers."""
+    labels = {"premium": "premium of {}", "worst_premium": "highest premium", "gini": "Gini coefficient"}
+    by_label: dict[str, list[Row]] = {}
+    for row in parallel.rows():
+        by_label.setdefault(labels[row["metric"]].format(row["language"]), []).append(row)
+    return by_label
+
+
+def parallel_table(parallel: "Table") -> "list[RenderableType]":
+    """Show the premiums: a row for each language, a column for each tokenizer."""
     from rich.text import Text
 
     names = list(dict.fromkeys(parallel.column("tokenizer")))
@@ -123,11 +133,7 @@ def _parallel(parallel: "Table") -> "list[RenderableType]":
     table.add_column("", no_wrap=True)
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
-    labels = {"premium": "premium of {}", "worst_premium": "worst premium", "gini": "Gini coefficient"}
-    by_label: dict[str, list[Row]] = {}
-    for row in parallel.rows():
-        by_label.setdefault(labels[row["metric"]].format(row["language"]), []).append(row)
-    for label, rows in by_label.items():
+    for label, rows in premium_rows(parallel).items():
         best = min((row["value"] for row in rows if row["value"] is not None), default=None)
         decimals = decimals_of(rows)
         cells = []

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["FolderType", "LocationType", "SizeType", "documents_option", "text_field_option", "threads_option"]
+if TYPE_CHECKING:
+    from piecework.corpus.parallel_text import ParallelText
+
+__all__ = [
+    "FolderType",
+    "LocationType",
+    "SizeType",
+    "documents_option",
+    "parallel_option",
+    "pivot_option",
+    "read_parallel_option",
+    "text_field_option",
+    "threads_option",
+]
 
 documents_option = click.option(
     "--documents",
@@ -20,7 +33,29 @@ documents_option = click.option(
 text_field_option = click.option(
     "--text-field", default="text", show_default=True, help="JSONL field or Parquet column that holds the text."
 )
+parallel_option = click.option(
+    "--parallel",
+    metavar="PATTERN",
+    help='Parallel text, as "par/{language}.txt": line n says the same in every language. Adds the premium.',
+)
+pivot_option = click.option(
+    "--pivot", metavar="L", help="Language that --parallel compares with [default: en, else the first]."
+)
 threads_option = click.option("--threads", type=click.IntRange(min=1), help="Number of threads [default: all cores].")
+
+
+def read_parallel_option(pattern: str | None, *, pivot: str | None, text_field: str) -> ParallelText | None:
+    """Read the parallel text that --parallel names, if it is given."""
+    if pattern is None:
+        if pivot is not None:
+            raise click.UsageError('--pivot needs --parallel "par/{language}.txt"')
+        return None
+    from piecework.common.path_pattern import PathPattern
+    from piecework.corpus.parallel_text import read_parallel
+
+    if mistakes := list(PathPattern(pattern).mistakes()):
+        raise click.UsageError(f"--parallel {pattern}: {'; '.join(mistakes)}")
+    return read_parallel(pattern, Path(), pivot=pivot, text_field=text_field)
 
 
 class LocationType(click.ParamType[Any]):
