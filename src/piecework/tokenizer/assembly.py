@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TypeVar
 
 from piecework._core import Vocabulary
@@ -82,22 +83,45 @@ def _with_meta(rest: list[_T], meta: Mapping[int, _T]) -> list[_T]:
     return column + rest[gaps:]
 
 
-def disassemble(texts: Sequence[str], types: bytes) -> VocabularyParts:
-    """The parts from which `assemble` makes the vocabulary of these columns."""
+def disassemble(vocabulary: Vocabulary, texts: Sequence[str]) -> VocabularyParts:
+    """The parts from which `assemble` makes exactly this vocabulary; an InputError if there are none.
+
+    Such a vocabulary is as training makes it: merges, then characters, with scores that fall by one, and every merge
+    joins two pieces before it. So the vocabulary of a smaller size has the first of its merges. Pieces of ▁ alone are
+    merges where training learned them, and a recipe's whitespace runs where they follow the characters.
+    """
     meta: dict[int, tuple[str, PieceType]] = {}
-    merges: list[str] = []
-    characters: list[str] = []
-    runs: list[str] = []
-    for piece_id, (text, kind) in enumerate(zip(texts, types, strict=True)):
-        if kind != NORMAL:
-            meta[piece_id] = (text, TYPE_NAMES[kind])
-        elif len(text) == 1:
-            characters.append(text)
-        elif not text.strip(SPACE):
-            runs.append(text)
+    learned: list[str] = []
+    for piece_id, (text, kind) in enumerate(zip(texts, vocabulary.types, strict=True)):
+        if kind == NORMAL:
+            learned.append(text)
         else:
-            merges.append(text)
+            meta[piece_id] = (text, TYPE_NAMES[kind])
+    is_character = [len(text) == 1 for text in learned]
+    first = is_character.index(True) if any(is_character) else len(learned)
+    last = len(learned) - is_character[::-1].index(True) if any(is_character) else len(learned)
+    merges, characters, runs = learned[:first], learned[first:last], learned[last:]
     order: RunOrder | None = None
     if runs:
         order = "paper" if len(runs[0]) < len(runs[-1]) else "portable"
-    return VocabularyParts(meta, merges, characters, order)
+    parts = VocabularyParts(meta, merges, characters, order)
+    if unused := [text for text, piece_type in meta.values() if piece_type == "unused"]:
+        raise InputError(f"training makes no unused pieces, and {unused[0]!r} is one")
+    _check_parts(parts, vocabulary, texts)
+    return parts
+
+
+def _check_parts(parts: VocabularyParts, vocabulary: Vocabulary, texts: Sequence[str]) -> None:
+    """Raise an InputError if these parts do not make the vocabulary, or a merge has no two pieces to join."""
+    again, again_texts = assemble(parts)
+    given = zip(texts, vocabulary.scores, strict=True)
+    expected = zip(again_texts, again.scores, strict=True)
+    for number, (piece, other) in enumerate(zip_longest(given, expected)):
+        if piece != other:
+            found, trained = (f"{each[0]!r} with score {each[1]:g}" if each else "no piece" for each in (piece, other))
+            raise InputError(f"id {number:,} has {found}, where training gives {trained}")
+    known = set(parts.characters)
+    for merge in parts.merges:
+        if not any(merge[:at] in known and merge[at:] in known for at in range(1, len(merge))):
+            raise InputError(f"the piece {merge!r} does not join two pieces before it, as a merge of training does")
+        known.add(merge)

@@ -1,8 +1,8 @@
-"""Changes to a vocabulary that leave a model which works: what cannot be done safely is refused, with the reason.
+"""Edits of a vocabulary that leave a model which works. An edit that would break the model is refused, with the reason.
 
-SentencePiece has no list of merges: a piece comes about when two neighbours happen to spell it. So taking one piece
-away can put others out of reach, those that were put together from it, and nothing in the file would tell. Every edit
-is therefore followed by a look at which pieces some text can still bring forth.
+SentencePiece has no list of merges: two neighbours merge if together they spell a piece. So dropping one piece can make
+others unreachable, those that are merged from it, and the file does not show it. After every edit we therefore compute
+which pieces some text still encodes to.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import count
 from typing import Literal
 
 from piecework._core import Vocabulary
+from piecework.common.mistakes import listed
 from piecework.common.terms import PieceType, RunOrder
 from piecework.errors import InputError
 from piecework.tokenizer.pieces import SPACE, Piece
@@ -24,36 +26,38 @@ __all__ = ["Edited", "WhenUnreachable", "edit"]
 
 WhenUnreachable = Literal["refuse", "keep", "drop"]
 
-_SHOWN = 8
+_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """An edited tokenizer, and what became of each piece."""
+    """An edited tokenizer, and the new id of each piece."""
 
     tokenizer: Tokenizer
     mapping: tuple[int | None, ...]
-    """The new id of each old one; None for a piece that is gone."""
+    """The new id of each old id; None for a dropped piece."""
     added: tuple[Piece, ...]
     dropped: tuple[Piece, ...]
-    """The pieces that are gone, with their old ids."""
+    """The dropped pieces, with their old ids."""
     unreachable: tuple[Piece, ...]
-    """Pieces that no text leads to any more, with their new ids; only where they were to be kept."""
+    """Unreachable pieces, with their new ids; only with `unreachable = "keep"`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A piece on its way: `old` is the id before the edit of what stood in its place, none at a new place."""
+    """A piece during the edit. `old` is the id that its slot had before the edit; None for a new slot."""
 
     text: str
     score: float
     type: PieceType
     old: int | None = None
     is_new: bool = True
+    is_space_run: bool = False
+    """A whitespace run that was added after training; one that training learned is a merge."""
 
     @property
     def is_merge(self) -> bool:
-        return self.type == "normal" and len(self.text) > 1 and self.text.strip(SPACE) != ""
+        return self.type == "normal" and len(self.text) > 1 and not self.is_space_run
 
 
 def edit(
@@ -69,14 +73,14 @@ def edit(
     keep_ids: bool = False,
     unreachable: WhenUnreachable = "refuse",
 ) -> Edited:
-    """The tokenizer after these edits, made in this order.
+    """The tokenizer after these edits, which are made in this order.
 
-    `drop` takes pieces away, and `truncate` the last merges until so many pieces are left; with `keep_ids` a reserved
-    place is left where a piece was. `whitespace_runs` adds the runs of so many ▁ that are missing. `add_symbols` adds
-    user-defined symbols, in reserved places as long as there are some. `reserve` adds unused places,
-    `pad_to_multiple` as many as it takes.
+    `drop` removes pieces. `truncate` removes the last merges until that many pieces are left. With `keep_ids`, a
+    removed piece leaves a reserved slot. `whitespace_runs` adds the runs of these lengths that are missing.
+    `add_symbols` adds user-defined symbols, in reserved slots while there are any. `reserve` adds reserved slots, and
+    `pad_to_multiple` adds them up to a multiple.
 
-    `unreachable` says what to do if other pieces depend on those that are dropped.
+    `unreachable` says what to do with pieces that the edit makes unreachable.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["abc abc ab"]), pw.Recipe(vocab_size=10))
@@ -87,21 +91,25 @@ def edit(
     (0, 1, 2, 3, 4, None, 5, 6, 7, 8)
     >>> edit(tokenizer, drop=["▁ab"])
     Traceback (most recent call last):
-    piecework.errors.InputError: without '▁ab' no text leads to '▁abc' any more; drop it too, or keep it as it is \
+    piecework.errors.InputError: without '▁ab' the piece '▁abc' is unreachable; drop it too, or keep it as it is \
 (unreachable = "drop" or "keep")
     """
-    entries = [_Entry(piece.text, piece.score, piece.type, piece.id, is_new=False) for piece in tokenizer.pieces]
+    entries = _entries(tokenizer)
+    order: Sequence[_Entry] = entries
     gone = _find(tokenizer, drop)
     if truncate is not None:
-        gone |= _last_merges(entries, gone, truncate)
+        merges = _last_merges(entries, gone, truncate)
+        if not gone and not keep_ids:
+            order = _training_order(tokenizer, entries, truncate)
+        gone |= merges
     while True:
-        kept = _without(entries, gone, keep_ids=keep_ids)
+        kept = _without(order, gone, keep_ids=keep_ids)
         kept += _runs(kept, whitespace_runs, run_order) if whitespace_runs else []
         kept = _with_symbols(kept, add_symbols)
         kept += _reserved(kept, reserve)
         if pad_to_multiple is not None:
             kept += _reserved(kept, -len(kept) % pad_to_multiple)
-        edited = _make_tokenizer(tokenizer, kept)
+        edited = _make_tokenizer(tokenizer, kept, _scores(entries, kept))
         lost = _lost(tokenizer, edited, kept, gone)
         if not lost or unreachable == "keep":
             break
@@ -118,8 +126,26 @@ def edit(
     )
 
 
+def _entries(tokenizer: Tokenizer) -> list[_Entry]:
+    """The pieces. A piece of ▁ alone is a merge only if training learned it, which shows in its place and score."""
+    learned: frozenset[str] = frozenset()
+    if tokenizer._is_as_trained:
+        learned = frozenset(tokenizer._parts.merges)
+    return [
+        _Entry(
+            piece.text,
+            piece.score,
+            piece.type,
+            piece.id,
+            is_new=False,
+            is_space_run=piece.group == "whitespace" and piece.text not in learned,
+        )
+        for piece in tokenizer.pieces
+    ]
+
+
 def _find(tokenizer: Tokenizer, texts: Iterable[str]) -> set[int]:
-    """The ids of the pieces to drop; what no model can do without is refused."""
+    """The ids of the pieces to drop; a piece that every model needs is refused."""
     ids = {piece.text: piece for piece in tokenizer.pieces}
     found, problems = set(), []
     special = {"unknown": "the unknown piece", "control": "a special piece", "byte": "one of the 256 bytes"}
@@ -132,13 +158,13 @@ def _find(tokenizer: Tokenizer, texts: Iterable[str]) -> set[int]:
         else:
             found.add(piece.id)
     if problems:
-        more = [f"and {len(problems) - _SHOWN:,} more"] if len(problems) > _SHOWN else []
-        raise InputError("\n".join([*problems[:_SHOWN], *more]))
+        more = [f"and {len(problems) - _LISTED:,} more"] if len(problems) > _LISTED else []
+        raise InputError("\n".join([*problems[:_LISTED], *more]))
     return found
 
 
 def _last_merges(entries: Sequence[_Entry], gone: set[int], size: int) -> set[int]:
-    """The merges of lowest score, so many that `size` pieces are left."""
+    """The merges with the lowest scores, as many as have to go to leave `size` pieces."""
     left = [number for number in range(len(entries)) if number not in gone]
     merges = sorted((number for number in left if entries[number].is_merge), key=lambda number: entries[number].score)
     surplus = len(left) - size
@@ -152,30 +178,44 @@ def _last_merges(entries: Sequence[_Entry], gone: set[int], size: int) -> set[in
     return set(merges[:surplus])
 
 
+def _training_order(tokenizer: Tokenizer, entries: Sequence[_Entry], size: int) -> Sequence[_Entry]:
+    """The pieces in the order that training at that size gives them, then the others.
+
+    Special pieces have fixed ids, so with fewer merges they can be between other pieces than before. A vocabulary that
+    training cannot have made stays in its order.
+    """
+    if not tokenizer._is_as_trained:
+        return entries
+    by_text = {entry.text: entry for entry in entries}
+    kept = dict.fromkeys(tokenizer.resize(size)._texts)
+    return [*(by_text[text] for text in kept), *(entry for entry in entries if entry.text not in kept)]
+
+
 def _without(entries: Sequence[_Entry], gone: set[int], *, keep_ids: bool) -> list[_Entry]:
     if not keep_ids:
-        return [entry for number, entry in enumerate(entries) if number not in gone]
+        return [entry for entry in entries if entry.old not in gone]
     names = _free_names(entries)
-    return [_Entry(next(names), 0.0, "unused") if number in gone else entry for number, entry in enumerate(entries)]
+    return [_Entry(next(names), 0.0, "unused") if entry.old in gone else entry for entry in entries]
 
 
 def _runs(entries: Sequence[_Entry], lengths: tuple[int, int], order: RunOrder) -> list[_Entry]:
-    """The runs that are missing, below all others; see `whitespace_runs` in assembly.py for the two orders."""
+    """The missing runs, with scores below all others; `whitespace_runs` in assembly.py explains the two orders."""
     first, last = lengths
     if not 2 <= first <= last <= 512:
         raise InputError(f"whitespace runs of {first} to {last} ▁: give lengths of at least 2, the shorter first")
     texts = {entry.text for entry in entries if entry.type == "normal"}
     if SPACE not in texts:
-        raise InputError("whitespace runs need the piece ▁ to grow from, and the vocabulary has none")
+        raise InputError("whitespace runs are merged from the piece ▁, and the vocabulary has none")
     below = min(entry.score for entry in entries if entry.type == "normal") - 1
     missing = [SPACE * length for length in range(first, last + 1) if SPACE * length not in texts]
     if order == "paper":
-        return [_Entry(run, below, "normal") for run in missing]
-    return [_Entry(run, below - number, "normal") for number, run in enumerate(reversed(missing))]
+        return [_Entry(run, below, "normal", is_space_run=True) for run in missing]
+    runs = enumerate(reversed(missing))
+    return [_Entry(run, below - number, "normal", is_space_run=True) for number, run in runs]
 
 
 def _with_symbols(entries: Sequence[_Entry], symbols: Sequence[str]) -> list[_Entry]:
-    """The symbols in the first reserved places, and after the end."""
+    """The symbols in the first reserved slots, then at the end."""
     texts = [symbol.replace(" ", SPACE) for symbol in symbols]
     taken = {entry.text: number for number, entry in enumerate(entries) if entry.type != "unused"}
     for text in texts:
@@ -186,18 +226,18 @@ def _with_symbols(entries: Sequence[_Entry], symbols: Sequence[str]) -> list[_En
     if len(set(texts)) < len(texts):
         raise InputError(f"the symbol {max(texts, key=texts.count)!r} is given twice")
     placed = list(entries)
-    # A place that is reserved under the very name is the one that is meant.
-    places = sorted(
+    # A slot that is reserved under the symbol's own name comes first.
+    slots = sorted(
         (number for number, entry in enumerate(entries) if entry.type == "unused"),
         key=lambda number: entries[number].text not in texts,
     )
-    named = {entries[number].text: number for number in places}
+    named = {entries[number].text: number for number in slots}
     for text in texts:
-        number = named.get(text, places[0] if places else None)
+        number = named.get(text, slots[0] if slots else None)
         if number is None:
             placed.append(_Entry(text, 0.0, "user_defined"))
         else:
-            places.remove(number)
+            slots.remove(number)
             placed[number] = _Entry(text, 0.0, "user_defined", entries[number].old)
     return placed
 
@@ -216,12 +256,13 @@ def _free_names(entries: Sequence[_Entry]) -> Iterator[str]:
         number += 1
 
 
-def _make_tokenizer(tokenizer: Tokenizer, entries: Sequence[_Entry]) -> Tokenizer:
+def _make_tokenizer(tokenizer: Tokenizer, entries: Sequence[_Entry], scores: list[float]) -> Tokenizer:
     """The tokenizer with these pieces, and with a trainer_spec that agrees with them."""
     texts = [entry.text for entry in entries]
     types = [TYPE_NUMBERS[entry.type] for entry in entries]
-    vocabulary = Vocabulary(texts, _scores(tokenizer, entries), types)
+    vocabulary = Vocabulary(texts, scores, types)
     specs = deepcopy(tokenizer._specs)
+    specs.ClearField("self_test_data")  # samples of the ids before the edit
     trainer = specs.trainer_spec
     trainer.vocab_size = len(entries)
     ids = {text: number for number, text in enumerate(texts)}
@@ -238,40 +279,37 @@ def _make_tokenizer(tokenizer: Tokenizer, entries: Sequence[_Entry]) -> Tokenize
     return Tokenizer(vocabulary, specs, texts=texts)
 
 
-def _scores(tokenizer: Tokenizer, entries: Sequence[_Entry]) -> list[float]:
-    """SentencePiece's own scores, one lower each, where the model has them and only lost pieces; else as they were.
+def _scores(before: Sequence[_Entry], entries: Sequence[_Entry]) -> list[float]:
+    """Scores that fall by one, as training gives them, if the model had such scores; otherwise unchanged ones.
 
-    So that a truncated model is to the byte the one that training at that size would give.
+    Then a truncated model is, to the byte, the model that training at that size gives.
     """
-    learnt = [piece.score for piece in tokenizer.pieces if piece.group in ("regular", "character")]
-    if learnt != [-float(number) for number in range(len(learnt))]:
+    learned = [entry.score for entry in before if _is_learned(entry)]
+    if learned != [-float(number) for number in range(len(learned))]:
         return [entry.score for entry in entries]
-    scores: list[float] = []
-    count = sum(entry.type == "normal" and (len(entry.text) == 1 or entry.is_merge) for entry in entries)
-    lowered = len(learnt) - count
-    place = 0
-    for entry in entries:
-        if entry.type != "normal":
-            scores.append(entry.score)
-        elif len(entry.text) == 1 or entry.is_merge:
-            scores.append(-float(place))
-            place += 1
-        else:
-            scores.append(entry.score + lowered)
-    return scores
+    shift = len(learned) - sum(map(_is_learned, entries))
+    ranks = count()
+    return [
+        -float(next(ranks)) if _is_learned(entry) else entry.score + shift if entry.is_space_run else entry.score
+        for entry in entries
+    ]
+
+
+def _is_learned(entry: _Entry) -> bool:
+    return entry.type == "normal" and not entry.is_space_run
 
 
 def _lost(
     tokenizer: Tokenizer, edited: Tokenizer, entries: Sequence[_Entry], gone: set[int]
 ) -> list[tuple[int, _Entry]]:
-    """Kept pieces that could be reached before and cannot be now, by their new ids."""
+    """Kept pieces that were reachable before the edit and are not now, with their new ids."""
     before, after = reachable_pieces(tokenizer), reachable_pieces(edited)
-    # SentencePiece would still merge over a character that is no piece of its own; other runtimes cannot.
+    # SentencePiece still merges a character that is no piece itself; other runtimes cannot.
     characters = {tokenizer.pieces[number].text for number in gone if len(tokenizer.pieces[number].text) == 1}
     lost = []
     for number, entry in enumerate(entries):
-        could = entry.old is None or before[entry.old]
-        if entry.type == "normal" and could and (not after[number] or characters & set(entry.text)):
+        was_reachable = entry.old is None or before[entry.old]
+        if entry.type == "normal" and was_reachable and (not after[number] or characters & set(entry.text)):
             lost.append((number, entry))
     return lost
 
@@ -281,13 +319,14 @@ def _refusal(gone: list[str], symbols: Sequence[str], lost: list[tuple[int, _Ent
     causes = [f"without {_list(gone)}"] if gone else []
     causes += [f"with the symbol {_list(symbols)}"] if symbols else []
     cause = " and ".join(causes) or "in this vocabulary"
-    many = len(texts) > 1
+    if len(texts) == 1:
+        fix = 'drop it too, or keep it as it is (unreachable = "drop" or "keep")'
+        return f"{cause} the piece {texts[0]!r} is unreachable; {fix}"
     return (
-        f"{cause} no text leads to {_list(texts)} any more; drop {'them' if many else 'it'} too, or keep"
-        f' {"them as they are" if many else "it as it is"} (unreachable = "drop" or "keep")'
+        f"{cause} the pieces {_list(texts)} are unreachable; drop them too, or keep them as they are"
+        ' (unreachable = "drop" or "keep")'
     )
 
 
 def _list(texts: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, texts[:_SHOWN]))
-    return shown + (f" and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else "")
+    return listed(map(repr, texts), most=_LISTED)

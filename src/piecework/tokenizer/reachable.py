@@ -1,11 +1,11 @@
-"""Which pieces a text can bring forth at all.
+"""Which pieces are reachable: tokens of some text.
 
-Suppose a piece is a token of some text. No merge crossed its borders, so the merges inside it were those, in that
-order, that its characters undergo between borders which nothing crosses. Hence a piece can be produced if and only if
-its characters, between two characters that are in no piece, encode to it.
+Suppose a piece is a token of some text. No merge crossed its borders. So the merges inside it are those that its
+characters undergo, in the same order, between borders that nothing crosses. Hence a piece is reachable if and only if
+its characters encode to it between two characters that are in no piece.
 
-Encoding what the piece decodes to would not do: decoding drops the leading ▁, encoding adds one, and every piece from
-inside a word would seem out of reach.
+Encoding the decoded piece is not enough: decoding drops the leading ▁ and encoding adds one, so every piece from inside
+a word would seem unreachable.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _border(texts: list[str]) -> str:
 
 
 def _mark_bytes(tokenizer: Tokenizer, types: npt.NDArray[np.uint8], reachable: npt.NDArray[np.bool_]) -> None:
-    """A byte is within reach if a character that has it is no piece. UTF-8 has no use for C0, C1 and F5 to FF."""
+    """A byte is reachable if a character that has it is no piece. UTF-8 does not use C0, C1 and F5 to FF."""
     byte_ids = np.flatnonzero(types == TYPE_NUMBERS["byte"])
     if len(byte_ids):
         seen = {number for ids in tokenizer.encode_batch(list(_samples())) for number in ids}
@@ -60,7 +60,7 @@ def _mark_bytes(tokenizer: Tokenizer, types: npt.NDArray[np.uint8], reachable: n
 
 
 def _samples() -> Iterator[str]:
-    """All characters of one and two bytes; of three and four, 64 for each first byte."""
+    """All characters of one and two bytes, and 64 of three or four bytes for each first byte."""
     yield from map(chr, range(0x800))
     for first in (*(max(lead << 12, 0x800) for lead in range(16)), *(max(lead << 18, 0x10000) for lead in range(5))):
         yield from (chr(first + n) for n in range(64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
@@ -19,7 +20,7 @@ from piecework.common.files import prepare_output, write_together
 from piecework.common.terms import PieceType
 from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
-from piecework.tokenizer.assembly import VocabularyParts, assemble, disassemble
+from piecework.tokenizer.assembly import WHITESPACE_RUNS, VocabularyParts, assemble, disassemble
 from piecework.tokenizer.pieces import (
     GROUP_ORDER,
     SPACE,
@@ -209,7 +210,16 @@ class Tokenizer:
     @cached_property
     def _parts(self) -> VocabularyParts:
         """The parts that the vocabulary is assembled from. Resizing to several sizes reads them once."""
-        return disassemble(self._texts, self._vocabulary.types)
+        return disassemble(self._vocabulary, self._texts)
+
+    @property
+    def _is_as_trained(self) -> bool:
+        """Whether training can have made the vocabulary, so that it has smaller sizes."""
+        try:
+            self._parts  # noqa: B018
+        except InputError:
+            return False
+        return True
 
     def groups(self) -> list[VocabularyGroup]:
         """The vocabulary by group, as in the paper's table."""
@@ -293,26 +303,28 @@ class Tokenizer:
     def resize(self, vocab_size: int) -> Tokenizer:
         """The tokenizer that training at `vocab_size` would give, without training: merges nest.
 
+        A vocabulary that is not as training makes it, because it was edited for example, is refused.
+
         >>> import piecework as pw
         >>> counts = pw.count_words(["a rose is a rose is a rose"])
         >>> large, small = (pw.train(counts, pw.Recipe(vocab_size=size)) for size in (15, 12))
         >>> large.resize(12).model_bytes == small.model_bytes
         True
         """
-        parts = self._parts
-        kept = len(parts.merges) - (self.vocab_size - vocab_size)
-        if vocab_size > self.vocab_size:
+        try:
+            parts = self._parts
+        except InputError as error:
+            raise InputError(f"cannot resize to {vocab_size:,}: {error}") from error
+        fixed = len(parts.meta) + len(parts.characters) + (len(WHITESPACE_RUNS) if parts.runs else 0)
+        kept = vocab_size - fixed
+        if kept > len(parts.merges):
             raise InputError(f"cannot resize to {vocab_size:,}: the vocabulary has {self.vocab_size:,} pieces")
         if kept < 0:
-            raise InputError(
-                f"cannot resize to {vocab_size:,}: special pieces and characters alone take"
-                f" {self.vocab_size - len(parts.merges):,}"
-            )
+            raise InputError(f"cannot resize to {vocab_size:,}: special pieces and characters alone take {fixed:,}")
         merges = parts.merges[:kept]
         vocabulary, texts = assemble(replace(parts, merges=merges))
-        specs = type(self._specs)()
-        specs.trainer_spec.CopyFrom(self._specs.trainer_spec)
-        specs.normalizer_spec.CopyFrom(self._specs.normalizer_spec)
+        specs = deepcopy(self._specs)
+        specs.ClearField("self_test_data")  # samples of the ids of this size
         specs.trainer_spec.vocab_size = len(texts)
         known = self.frequencies
         frequencies = None if known is None else {merge: known[merge] for merge in merges if merge in known}
