@@ -3,8 +3,12 @@
 import gzip
 import json
 import os
+import re
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow
@@ -14,7 +18,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from piecework.corpus import Batch, Reason, Skipped, find_files, open_batches
+from piecework.corpus import Batch, Reason, Skipped, find_files, limits, open_batches, readers, streams
+from piecework.corpus.inputs import Slice
 from piecework.corpus.streams import line_blocks, whole_lines
 from piecework.errors import InputError
 
@@ -51,6 +56,7 @@ def write(path: Path, data: bytes) -> Path:
         data = gzip.compress(data)
     elif path.suffix == ".zst":
         data = zstandard.compress(data)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
 
@@ -372,3 +378,113 @@ def test_skipped_adds_up() -> None:
     assert first.locations(Reason.EMPTY) == ["a:1", "a:2", "a:3"]
     assert str(first) == "1,006 records skipped: 1,000 field null (b:9), 6 empty (a:1)"
     assert str(Skipped()) == "no record skipped"
+
+
+@pytest.fixture
+def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents of at most 100 bytes, and words of at most 40."""
+    for module in (limits, readers, streams):
+        if hasattr(module, "MAX_DOCUMENT_BYTES"):
+            monkeypatch.setattr(module, "MAX_DOCUMENT_BYTES", 100)
+        if hasattr(module, "MAX_WORD_BYTES"):
+            monkeypatch.setattr(module, "MAX_WORD_BYTES", 40)
+    monkeypatch.setattr(readers, "SHORT_CHARACTERS", 10)
+
+
+@pytest.mark.usefixtures("small_limits")
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("batch_bytes", [1, 64, 4096])
+def test_long_documents_and_words_are_skipped(tmp_path: Path, suffix: str, batch_bytes: int) -> None:
+    lines = ["a b", "x " * 50, "x " * 50 + "y", "w" * 40, "w" * 41, "", "å" * 20, "å" * 21, "c" * 500, "end"]
+    kept = [lines[number] for number in (0, 1, 3, 6, 9)]
+    path = write(tmp_path / f"a.txt{suffix}", "\n".join(lines).encode())
+    for unit in ("line", "block"):
+        skipped = Skipped()
+        batches = open_batches([path], text_unit=unit, batch_bytes=batch_bytes, skipped=skipped)
+        found = [text for batch in batches for text in as_list(batch)]
+        if unit == "block":
+            found = [line.decode() for block in found for line in block.split(b"\n") if line]  # type: ignore[union-attr,arg-type]
+        assert found == kept
+        assert skipped.by_reason() == {Reason.TOO_LONG: 2, Reason.WORD_TOO_LONG: 2}
+        assert skipped.locations(Reason.TOO_LONG) == [f"{path}:3", f"{path}:9"]
+        assert skipped.locations(Reason.WORD_TOO_LONG) == [f"{path}:5", f"{path}:8"]
+
+
+@pytest.mark.usefixtures("small_limits")
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_long_lines_of_jsonl_and_slices(tmp_path: Path, suffix: str) -> None:
+    texts = ["one", "x " * 60, "two", "w" * 60, "y" * 1000, "three"]
+    path = write(tmp_path / f"a.jsonl{suffix}", jsonl(texts))
+    [file] = find_files([path])
+    size = file.size_bytes
+    cuts = [0, size // 3, size // 2, size] if not suffix else [0, None]
+    skipped = Skipped()
+    found: list[object] = []
+    for start, stop in pairwise(cuts):
+        part = Skipped()
+        batches = open_batches([Slice(file, start or 0, stop)], batch_bytes=7, skipped=part)
+        found += [text for batch in batches for text in as_list(batch)]
+        skipped.update(part)
+    assert found == ["one", "two", "three"]
+    assert skipped.by_reason() == {Reason.TOO_LONG: 2, Reason.WORD_TOO_LONG: 1}
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_long_files_and_values(tmp_path: Path) -> None:
+    for name, text in {"a": "x " * 60, "b": "w" * 50, "c": "fine"}.items():
+        write(tmp_path / f"{name}.txt", text.encode())
+    skipped = Skipped()
+    batches = open_batches([tmp_path], text_unit="file", skipped=skipped)
+    assert [text for batch in batches for text in as_list(batch)] == ["fine"]
+    assert skipped.by_file() == {
+        str(tmp_path / "a.txt"): {Reason.TOO_LONG: 1},
+        str(tmp_path / "b.txt"): {Reason.WORD_TOO_LONG: 1},
+    }
+    path = tmp_path / "p.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["x " * 60, None, "w" * 50, "fine", ""]}), path)
+    skipped = Skipped()
+    assert [text for batch in open_batches([path], skipped=skipped) for text in as_list(batch)] == ["fine"]
+    assert skipped.by_reason() == {
+        Reason.FIELD_NULL: 1,
+        Reason.EMPTY: 1,
+        Reason.TOO_LONG: 1,
+        Reason.WORD_TOO_LONG: 1,
+    }
+
+
+@given(st.text("ab \n", max_size=300), st.integers(1, 30))
+def test_long_words_are_found(text: str, limit: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "MAX_WORD_BYTES", limit)
+        assert limits.has_long_word(text.encode()) == any(len(word) > limit for word in re.split("[ \n]", text))
+
+
+def test_files_with_several_names_are_read_once(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    path = write(folder / "deep" / "a.txt", b"hej")
+    (folder / "deep" / "loop").symlink_to(folder)
+    (folder / "link.txt").symlink_to(path)
+    os.link(path, folder / "deep" / "hard.txt")
+    assert [file.path.name for file in find_files([folder])] == ["link.txt"]
+    assert [file.path.name for file in find_files([str(folder / "**" / "*.txt")])] == ["link.txt"]
+    # What is given twice is read twice.
+    assert len(find_files([path, path])) == 2
+
+
+def test_a_pipe_that_nothing_writes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "PIPE_WAIT_S", 0.2)
+    path = tmp_path / "pipe.txt"
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="a named pipe that nothing writes to"):
+        list(open_batches([path]))
+
+    def write_late() -> None:
+        with path.open("wb") as file:
+            time.sleep(0.5)
+            file.write(b"hej\n")
+
+    monkeypatch.setattr(streams, "PIPE_WAIT_S", 60.0)
+    thread = threading.Thread(target=write_late)
+    thread.start()
+    assert [text for batch in open_batches([path], text_unit="line") for text in as_list(batch)] == ["hej"]
+    thread.join()

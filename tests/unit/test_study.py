@@ -1,6 +1,7 @@
 """Study files: defaults, exact numbers, a stable key, and every mistake at once with its line."""
 
 import re
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -354,3 +355,36 @@ def test_the_examples_of_the_documentation(tmp_path: Path) -> None:
     for keys in (Study, Corpus, SubsetEntry, Weights, Sampling, Analysis):
         for key in keys.model_fields:
             assert f"`{key}`" in text or f"[{key}]" in text or f"{key} = " in text, key
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a" + ".a" * 20_000 + " = 1", "study.toml:1: a key has more than 32 parts"),
+        ("seed = 1\nx = {" + "a." * 20_000 + "a = 1}", "study.toml:2: a key has more than 32 parts"),
+        ("".join(f"key{number} = 1\n" for number in range(5000)), "study.toml: and 4,901 more mistakes"),
+    ],
+)
+def test_hostile_study_files_are_refused_at_once(tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    started = time.process_time()
+    with pytest.raises(StudyError) as caught:
+        Study.load(path)
+    assert expected in str(caught.value).replace(str(path), "study.toml")
+    assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("s3://AKIA:secret@corpus/{language}.txt", "a path should hold no credentials"),
+        ("[!z-a]_{language}.txt", "not a valid pattern"),
+        ("file:///data/{language}.txt", "without file://"),
+    ],
+)
+def test_patterns_that_cannot_be_used(pattern: str, expected: str) -> None:
+    with pytest.raises(StudyError, match=expected) as caught:
+        Study(corpus={"path": pattern})
+    if "secret" in pattern:
+        assert "s3://***@corpus" in str(caught.value)

@@ -224,3 +224,14 @@ def test_nothing_left(tmp_path: Path) -> None:
     assert mistakes(tmp_path, CORPUS, weights={"category": {"law": 0}}) == [
         "every subset has weight 0, so nothing is left of the corpus"
     ]
+
+
+def test_a_file_with_several_names_is_read_once(tmp_path: Path) -> None:
+    write(tmp_path, "sv/a.txt")
+    (tmp_path / "sv" / "loop").symlink_to(tmp_path / "sv")
+    (tmp_path / "sv" / "b.txt").symlink_to(tmp_path / "sv" / "a.txt")
+    [found] = subsets(tmp_path, {"path": "{language}/**/*.txt"})
+    assert names_of(found, tmp_path) == ["sv/a.txt"]
+    (tmp_path / "da").symlink_to(tmp_path / "sv")
+    with pytest.raises(StudyError, match="would be counted twice, for all_da and for all_sv"):
+        subsets(tmp_path, {"path": "{language}/*.txt"})

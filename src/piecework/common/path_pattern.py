@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from piecework.common.mistakes import did_you_mean
-from piecework.common.storage import Location, RemotePath, is_remote, locate
+from piecework.common.storage import Location, RemotePath, credentials_problem, is_remote, locate
 
 __all__ = ["BRACES", "Brace", "Match", "PathPattern"]
 
@@ -49,6 +49,12 @@ class PathPattern:
         """
         if not self.text.strip():
             yield "the path is empty"
+        if problem := credentials_problem(self.text):
+            yield problem
+            return
+        if self.text.startswith("file:"):
+            yield "write the path of a local file without file://"
+            return
         for name in _BRACE.findall(self.text):
             if name not in BRACES:
                 hint = did_you_mean(name, BRACES) or "; a path can have {category} and {language}"
@@ -57,6 +63,10 @@ class PathPattern:
             yield "a brace without its partner"
         if beside := re.search(r"[*?\]]\{\w*\}|\{\w*\}[*?\[{]", self.text):
             yield f"{beside[0]} leaves open where the name ends; put a character between them"
+        try:
+            self._regex  # noqa: B018  # compiled now, so that a mistake in it is found here
+        except re.error as error:
+            yield f"not a valid pattern: {error}; check the part in square brackets"
 
     @cached_property
     def braces(self) -> frozenset[str]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from piecework.common.path_pattern import PathPattern
-from piecework.common.storage import Location, RemotePath, locate
+from piecework.common.storage import Location, RemotePath, RemoteStatus, locate
 from piecework.corpus.streams import ByteStream, Compression
 from piecework.errors import InputError
 
-__all__ = ["Format", "InputFile", "Slice", "find_files", "suffixes"]
+__all__ = ["Format", "InputFile", "Slice", "find_files", "name_order", "suffixes"]
 
 Format = Literal["text", "jsonl", "parquet"]
 
@@ -37,6 +37,8 @@ class InputFile:
     compression: Compression | None
     size_bytes: int
     modified_ns: int = 0
+    identity: tuple[int, int] | None = None
+    """Device and inode: the same for all names of a file, links included. None where the system does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def find_files(paths: Iterable[str | os.PathLike[str] | RemotePath]) -> list[Inp
     """The files that the paths stand for, in the order given; those of a folder or glob in order of name.
 
     A folder stands for all files below it with a known suffix, and the others that look like text; hidden
-    ones are left out. A file that is named twice is read twice, as SentencePiece does.
+    ones are left out. Of a file with several names in a folder or glob, as links give it, one is taken. A file that is
+    given twice is read twice, as SentencePiece does.
 
     >>> find_files(["no/such.txt"])
     Traceback (most recent call last):
@@ -76,7 +79,7 @@ def _expand(path: Location) -> Iterator[InputFile]:
         files = [match for match in _glob(path) if match.is_file()]
         if not files:
             raise InputError(f"{path}: no file matches this pattern") from error
-        yield from map(_input_file, files)
+        yield from _distinct(map(_input_file, files))
         return
     if not stat.S_ISDIR(mode):
         yield _input_file(path)
@@ -87,7 +90,23 @@ def _expand(path: Location) -> Iterator[InputFile]:
             f"{path}: no readable file in this folder; readable are text and "
             f"{', '.join(sorted(FORMATS))}, and all but .parquet also with .gz or .zst"
         )
-    yield from found
+    yield from _distinct(found)
+
+
+def _distinct(files: Iterable[InputFile]) -> Iterator[InputFile]:
+    """Each file once, under the shortest of its names: links to folders can give a file many."""
+    shortest: dict[object, InputFile] = {}
+    for file in files:
+        key = file.identity or file.path
+        known = shortest.get(key)
+        if known is None or name_order(file) < name_order(known):
+            shortest[key] = file
+    yield from sorted(shortest.values(), key=lambda file: file.path)
+
+
+def name_order(file: InputFile) -> tuple[int, str]:
+    """Names of the same file in order of preference."""
+    return len(str(file.path)), str(file.path)
 
 
 def _glob(pattern: Location) -> list[Location]:
@@ -136,4 +155,5 @@ def _input_file(path: Location) -> InputFile:
         )
     status = path.stat()
     size_bytes = status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return InputFile(path, file_format, compression, size_bytes, status.st_mtime_ns)
+    identity = None if isinstance(status, RemoteStatus) or not status.st_ino else (status.st_dev, status.st_ino)
+    return InputFile(path, file_format, compression, size_bytes, status.st_mtime_ns, identity)

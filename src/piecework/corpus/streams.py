@@ -1,8 +1,11 @@
 """The bytes of a file, plain, .gz or .zst, in chunks and in blocks of whole lines."""
 
+import os
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
 from piecework.common.storage import Location
@@ -18,6 +21,8 @@ PLAIN_CHUNK_BYTES = 256 << 10
 # for 128 KiB of text, so 1 KiB for at most 32 MiB.
 COMPRESSED_CHUNK_BYTES = 1 << 10
 LINE_END_WINDOW_BYTES = 16 << 10
+PIPE_WAIT_S = 10.0
+"""How long to wait for a program to open the other end of a named pipe."""
 
 
 class ByteStream:
@@ -39,7 +44,14 @@ class ByteStream:
 
     def _stored(self, chunk_bytes: int) -> Iterator[bytes]:
         try:
-            with self.path.open("rb") as file:
+            if isinstance(self.path, Path) and self.path.is_fifo():
+                opened, first = _open_pipe(self.path)
+            else:
+                opened, first = self.path.open("rb"), b""
+            with opened as file:
+                if first:
+                    self.consumed_bytes += len(first)
+                    yield first
                 while chunk := file.read(chunk_bytes):
                     self.consumed_bytes += len(chunk)
                     yield chunk
@@ -72,6 +84,25 @@ class ByteStream:
                 f"{self.path}: the .{compression} file is truncated: it ends in the middle of a frame, "
                 f"after {self.consumed_bytes:,} bytes; fetch or compress it again"
             )
+
+
+def _open_pipe(path: Path) -> tuple[BinaryIO, bytes]:
+    """A named pipe for reading, and what was read of it already. The usual way would wait for a writer for ever."""
+    deadline = time.monotonic() + PIPE_WAIT_S
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    first = b""
+    while not first:
+        try:
+            first = os.read(descriptor, PLAIN_CHUNK_BYTES)
+        except BlockingIOError:
+            break  # there is a writer that has not written yet
+        if not first and time.monotonic() > deadline:
+            os.close(descriptor)
+            raise InputError(f"{path}: a named pipe that nothing writes to (waited {PIPE_WAIT_S:.0f} s)")
+        if not first:
+            time.sleep(0.02)
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "rb"), first
 
 
 _CHECKERS: dict[Compression, str] = {"gz": "gzip -t", "zst": "zstd -t"}

@@ -15,7 +15,7 @@ from piecework.common.storage import Location
 from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, TABLES, table_file
 from piecework.errors import DamagedError, InputError
 
-__all__ = ["FORMAT", "FileStamp", "read_description", "read_inputs", "verify_tables"]
+__all__ = ["FORMAT", "FileStamp", "inputs_content", "read_description", "read_inputs", "verify_tables"]
 
 FORMAT = 2
 COUNT_AGAIN = "run piecework count again"
@@ -49,7 +49,7 @@ _SHAPE: Mapping[str, Shape] = {
 }
 _INPUTS_SHAPE: Mapping[str, Shape] = {
     "format": int,
-    "files": [{"path": str, "subset": str, "size_bytes": int, "modified_ns": int}],
+    "files": Each([[str | int]]),
 }
 
 
@@ -58,9 +58,9 @@ class FileStamp:
     """What tells a corpus file from another, and from itself after a change."""
 
     path: str
-    subset: str
     size_bytes: int
     modified_ns: int
+    subset: str
 
 
 def read_description(folder: Location) -> dict[str, Any] | None:
@@ -90,7 +90,20 @@ def read_inputs(folder: Location) -> list[FileStamp] | None:
         content = read_manifest(folder / INPUTS_FILE, _INPUTS_SHAPE, format_version=FORMAT)
     except InputError:
         return None
-    return None if content is None else [FileStamp(**stamp) for stamp in content["files"]]
+    if content is None:
+        return None
+    try:
+        return sorted(FileStamp(*row, subset) for subset, rows in content["files"].items() for row in rows)
+    except TypeError:
+        return None
+
+
+def inputs_content(files: Iterable[FileStamp]) -> dict[str, Any]:
+    """The content of inputs.json: by subset, the path, size and time of each file."""
+    by_subset: dict[str, list[tuple[str, int, int]]] = {}
+    for file in files:
+        by_subset.setdefault(file.subset, []).append((file.path, file.size_bytes, file.modified_ns))
+    return {"format": FORMAT, "files": by_subset}
 
 
 def verify_tables(folder: Location, description: Mapping[str, Any], tables: Iterable[str] = TABLES) -> None:

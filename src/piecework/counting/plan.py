@@ -69,7 +69,7 @@ class Plan:
     def files(self) -> list[FileStamp]:
         """Every file that is counted, sorted by path."""
         return sorted(
-            FileStamp(relative_name(file.path, self.study.folder), str(subset.name), file.size_bytes, file.modified_ns)
+            FileStamp(relative_name(file.path, self.study.folder), file.size_bytes, file.modified_ns, str(subset.name))
             for subset in self.subsets
             if subset.weight
             for file in subset.files

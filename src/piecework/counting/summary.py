@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from piecework.common.subset_name import SubsetName
 from piecework.corpus.fields import guess_text_field
 from piecework.corpus.passages import Candidate
 from piecework.corpus.skipped import Reason, Skipped
-from piecework.counting.description import FORMAT
+from piecework.counting.description import FORMAT, inputs_content
 from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, TABLES
 from piecework.counting.merge import write_subsets
 from piecework.counting.partial import ShardResult
@@ -107,7 +106,7 @@ class Summary:
                 for name in sorted(self.passages)
             ],
         }
-        write_manifest(folder / INPUTS_FILE, {"format": FORMAT, "files": [asdict(file) for file in files]}, indent=None)
+        write_manifest(folder / INPUTS_FILE, inputs_content(files), indent=None)
         write_manifest(folder / COUNTS_FILE, description)
         return description
 

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,13 @@ __all__ = ["load_settings"]
 Settings = TypeVar("Settings", bound=StudySettings)
 
 MOST_SYNTAX_ERRORS = 10
+MOST_MISTAKES = 100
+MOST_KEY_PARTS = 32
+# Parsers take time that grows with the square of the number of parts.
+_KEY_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
+_DEEP_KEY = re.compile(
+    rf"(?:^|[\[{{,])[ \t]*({_KEY_PART}(?:[ \t]*\.[ \t]*{_KEY_PART}){{{MOST_KEY_PARTS}}})", re.MULTILINE
+)
 
 
 def load_settings(path: Path, settings_class: type[Settings], *, check_corpus: bool = True) -> Settings:
@@ -53,10 +61,17 @@ def _valid_part(
         try:
             return _build(settings_class, settings, path, lines), wrong
         except ValidationError as error:
+            if error.error_count() > MOST_MISTAKES:
+                raise StudyError(_first_mistakes(error, path, lines)) from None
             for each in explain(error):
                 key = each.key
                 wrong.setdefault(key, each)
                 settings = {**settings, "corpus": _ANY_CORPUS} if key[0] == "corpus" else _without(settings, key)
+
+
+def _first_mistakes(error: ValidationError, path: Path, lines: Mapping[KeyPath, int]) -> list[Mistake]:
+    first = [Mistake(each.message, str(path), lines.get(each.key)) for each in islice(explain(error), MOST_MISTAKES)]
+    return [*first, Mistake(f"and {error.error_count() - MOST_MISTAKES:,} more mistakes", str(path))]
 
 
 _ANY_CORPUS = {"path": "{language}"}
@@ -102,6 +117,9 @@ def _parse(text: str, path: Path) -> tuple[dict[str, Any], str, list[Mistake]]:
     where the mistake may reach over several lines, or hides a table's name, there is no going on.
     """
     mistakes: list[Mistake] = []
+    if deep := _DEEP_KEY.search(text):
+        deep_line = text.count("\n", 0, deep.start(1)) + 1
+        raise StudyError([Mistake(f"a key has more than {MOST_KEY_PARTS} parts", str(path), deep_line)])
     while True:
         try:
             return tomllib.loads(text, parse_float=Decimal), text, mistakes

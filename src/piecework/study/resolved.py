@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from piecework.common.exact import format_exact
+from piecework.common.storage import is_remote
 from piecework.common.subset_name import SubsetName
 from piecework.common.terms import TIKTOKEN
 from piecework.study.study import Study
@@ -53,7 +54,7 @@ def resolved_toml(study: Study, folder: Path, weights: Mapping[SubsetName, Fract
 def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -> Iterator[str]:
     def moved(path: str) -> str:
         whole = study.folder / path
-        return path if Path(path).is_absolute() else Path(os.path.relpath(whole, folder)).as_posix()
+        return path if is_remote(path) or Path(path).is_absolute() else Path(os.path.relpath(whole, folder)).as_posix()
 
     corpus = study.corpus
     yield "# The settings of a study as they were resolved; to change them, edit the study's own file and run it again."

@@ -11,7 +11,7 @@ from piecework.common.mistakes import listed
 from piecework.common.path_pattern import Match, PathPattern
 from piecework.common.subset_name import SubsetName
 from piecework.common.terms import TIKTOKEN
-from piecework.corpus.inputs import InputFile, find_files
+from piecework.corpus.inputs import InputFile, find_files, name_order
 from piecework.errors import InputError, Mistake, StudyError
 from piecework.study.schema import (
     DEFAULT_CATEGORY,
@@ -68,7 +68,8 @@ class _Found:
     """Of the first entry that has files for it."""
     settings: tuple[str, DocumentUnit, str | None]
     """Text field, what a document is, code token."""
-    files: dict[str, InputFile] = field(default_factory=dict)
+    files: dict[object, InputFile] = field(default_factory=dict)
+    """By what identifies a file."""
 
 
 def find_subsets(study: StudySettings) -> list[Subset]:
@@ -113,7 +114,7 @@ def look_for_subsets(study: StudySettings, mistakes: list[Mistake], *, check_sam
     subsets = [
         Subset(
             name=name,
-            files=tuple(file for _, file in sorted(found[name].files.items())),
+            files=tuple(sorted(found[name].files.values(), key=_sort_key)),
             text_field=found[name].settings[0],
             documents=found[name].settings[1],
             code_token=found[name].settings[2],
@@ -164,12 +165,17 @@ def _add_files(
 def _add_match(study: StudySettings, subset: _Found, match: Match, place: KeyPath) -> list[Mistake]:
     try:
         for file in find_files([match.path]):
-            subset.files.setdefault(
-                os.path.normpath(file.path) if isinstance(file.path, Path) else str(file.path), file
-            )
+            # A link may give a file another name; it is read once, under the shortest.
+            known = subset.files.get(key := file.identity or str(file.path))
+            if known is None or name_order(file) < name_order(known):
+                subset.files[key] = file
     except InputError as error:
         return [study.mistake(place, str(error))]
     return []
+
+
+def _sort_key(file: InputFile) -> str:
+    return os.path.normpath(file.path) if isinstance(file.path, Path) else str(file.path)
 
 
 def _difference(settings: tuple[str, DocumentUnit, str | None], subset: _Found) -> str:
@@ -222,13 +228,13 @@ def _check_names(study: StudySettings, found: Mapping[SubsetName, _Found], mista
 
 def _check_files(study: StudySettings, found: Mapping[SubsetName, _Found], mistakes: list[Mistake]) -> None:
     """One text belongs to one subset, or it would be counted twice; another field of the same file is another text."""
-    owners: dict[tuple[str, str], SubsetName] = {}
+    owners: dict[tuple[object, str], SubsetName] = {}
     shared: dict[tuple[SubsetName, SubsetName], list[str]] = {}
     for name, subset in found.items():
-        for path in subset.files:
-            owner = owners.setdefault((path, subset.settings[0]), name)
+        for key, file in subset.files.items():
+            owner = owners.setdefault((key, subset.settings[0]), name)
             if owner != name:
-                shared.setdefault((owner, name), []).append(path)
+                shared.setdefault((owner, name), []).append(_sort_key(file))
     for (owner, name), paths in shared.items():
         mistakes.append(
             study.mistake(
