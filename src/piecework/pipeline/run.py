@@ -333,7 +333,11 @@ class _Run:
         latex = self.latex or "latex" in self.state.stages  # once requested, always kept up to date
         stages: dict[str, Callable[[], Iterable[Path]]] = {
             "cards": lambda: write_cards(results),
-            **({"latex": lambda: write_latex(results.tables, folder / LATEX_FOLDER)} if latex else {}),
+            **(
+                {"latex": lambda: write_latex(results.tables, self.study.recipe, folder / LATEX_FOLDER)}
+                if latex
+                else {}
+            ),
             "report": lambda: _write_report(results),
         }
         for number, (stage, write) in enumerate(stages.items(), 1):
