@@ -10,11 +10,12 @@ from typing import Any
 from piecework import __version__
 from piecework.common.exact import format_percent
 from piecework.common.files import replace_atomically
-from piecework.common.terms import MULTILINGUAL, OVERALL
+from piecework.common.terms import MULTILINGUAL
 from piecework.corpus.languages import CODE, language_name
 from piecework.evaluation.metrics import find_metrics
 from piecework.evaluation.tables import Table, format_value
 from piecework.results.folder import CARD_FILE, TOKENIZERS_FOLDER, StudyFolder
+from piecework.results.sentence import row_name
 from piecework.study.study import Study
 
 __all__ = ["format_setting", "model_card", "write_cards"]
@@ -123,7 +124,7 @@ def _metrics(rows: Sequence[Row]) -> Iterator[str]:
     yield f"|---|{'---:|' * len(metrics)}"
     for language, found in by_language.items():
         cells = (_estimate(found[metric.name]) if metric.name in found else "–" for metric in metrics)
-        yield f"| {'all languages together' if language == OVERALL else _cell(language_name(language))} | {' | '.join(cells)} |"
+        yield f"| {_cell(row_name(language))} | {' | '.join(cells)} |"
     yield ""
     yield from (f"- {metric.title}: {metric.formula}; {metric.direction} is better." for metric in metrics)
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from piecework.common.files import prepare_output, replace_atomically
-from piecework.common.terms import MULTILINGUAL, OVERALL
+from piecework.common.terms import MULTILINGUAL
 from piecework.corpus.languages import language_name
 from piecework.evaluation.tables import Table
 from piecework.results.cards import format_setting
 from piecework.results.latex_table import escape, number, tabular
+from piecework.results.sentence import row_name
 from piecework.study.recipe import Recipe
 
 __all__ = ["write_latex"]
@@ -128,8 +129,7 @@ def _values(metrics: Table, tokenizers: Sequence[str], titles: Sequence[str], *,
     for language in dict.fromkeys(metrics.column("language")):
         cells = [values.get((language, tokenizer)) for tokenizer in tokenizers]
         best = min((cell for cell in cells if cell is not None), default=None)
-        name = "all languages together" if language == OVERALL else language_name(language)
-        body.append([name, *(number(cell, bold=cell == best) for cell in cells)])
+        body.append([row_name(language), *(number(cell, bold=cell == best) for cell in cells)])
     return tabular(["", *titles], body, caption=caption, raw=True)
 
 
