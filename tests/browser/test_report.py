@@ -17,8 +17,9 @@ STUDIES = {
     "one": (["sv"], {}),
     "twelve": ([f"language {number}" for number in range(11)] + ["a language with a rather long name"], {}),
     "bare": (["sv", "empty"], {"monolingual": False, "vocab_sizes": []}),
+    "thirty": ([f"l{number}" for number in range(30)], {"documents": 40, "vocab_size": 900, "vocab_sizes": [600, 900]}),
 }
-SECTIONS = ["summary", "corpus", "vocabulary", "languages", "sizes", "examples", "method"]
+SECTIONS = ["summary", "languages", "sizes", "vocabulary", "examples", "corpus", "method"]
 
 every = pytest.mark.parametrize("address", list(STUDIES), indirect=True)
 six = pytest.mark.parametrize("address", ["six"], indirect=True)
@@ -63,6 +64,10 @@ FAINT = """() => {
 }"""
 
 
+# All that is folded, opened.
+UNFOLD = "() => document.querySelectorAll('details').forEach(each => { each.open = true; })"
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"": tmp_path_factory.mktemp("reports")}
@@ -89,10 +94,12 @@ def test_everything_is_there_and_fits(address: str, visit: Visitor, width: int, 
     sections = page.eval_on_selector_all("main > section", "all => all.map(each => each.id)")
     assert [name for name in sections if name in SECTIONS] == SECTIONS
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    shown = ".chart.narrow" if width == 390 else ".chart.wide"
+    page.evaluate(UNFOLD)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    drawn = ".chart.narrow" if width == 390 else ".chart.wide"
     figures = page.locator("figure").count()
-    assert figures >= 9
-    assert page.locator(f"figure {shown} svg:visible").count() == figures
+    assert figures >= 7
+    assert page.locator(f"figure {drawn} svg:visible").count() == figures
     assert page.locator("figure .chart svg:visible").count() == figures
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 22, 26)")
@@ -107,7 +114,68 @@ def test_no_scrolling_sideways(address: str, visit: Visitor, width: int) -> None
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     wider = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.parentElement.id)"
     # Charts that would be too small to read keep their size, and scroll in their own box.
+    page.evaluate(UNFOLD)
     assert set(page.eval_on_selector_all(".chart", wider)) <= {"monolingual-table"}
+
+
+@pytest.mark.parametrize("address", ["thirty"], indirect=True)
+def test_many_languages_are_short_and_answered_first(address: str, visit: Visitor) -> None:
+    page = visit(address, width=1280, height=900).page
+    assert page.evaluate("document.documentElement.scrollHeight") <= 12_000
+    answer = page.locator("#cost h3").bounding_box()
+    chart = page.locator("#cost .chart.wide svg").bounding_box()
+    assert answer
+    assert chart
+    assert answer["y"] + answer["height"] < 250
+    assert chart["y"] + chart["height"] <= 900
+    labels = page.locator("#cost .chart.wide svg text").all_text_contents()
+    assert {f"L{number}" for number in range(30)} <= set(labels)
+    page.evaluate(UNFOLD)
+    # A panel with its name for each language, instead of thirty lines that cross.
+    names = page.locator("#sizes-fertility .chart.wide svg text").all_text_contents()
+    assert {f"L{number}" for number in range(30)} <= set(names)
+
+
+@six
+def test_passages_are_three_lines_until_opened(address: str, visit: Visitor) -> None:
+    page = visit(address).page
+    tokens = page.locator(".passage > .tokens").first
+    line = tokens.evaluate("each => parseFloat(getComputedStyle(each).lineHeight)")
+    assert tokens.evaluate("each => each.clientHeight") <= 3 * line + 2
+    page.locator(".passage > details > summary").first.click()
+    assert tokens.evaluate("each => each.scrollHeight <= each.clientHeight")
+    page.locator(".passage > details").first.get_by_role("heading", name="Original", exact=True).wait_for()
+
+
+@six
+def test_tooltips_follow_the_pointer(address: str, visit: Visitor) -> None:
+    page = visit(address).page
+    page.locator("#sizes-fertility .chart.wide").scroll_into_view_if_needed()
+    page.locator("#sizes-fertility .chart.wide .tip").nth(10).hover()
+    tip = page.locator(".floating")
+    assert tip.is_visible()
+    lines = tip.inner_text().splitlines()
+    assert lines[0].startswith("Vocabulary size: ")
+    values = [float(line.rpartition(": ")[2]) for line in lines[1:]]
+    assert len(values) == 6
+    assert values == sorted(values, reverse=True)
+    page.mouse.move(5, 5)
+    assert tip.is_hidden()
+
+
+def test_right_to_left_text(visit: Visitor, tmp_path: Path) -> None:
+    texts = {"he": [f"{word} שלום עולם זה טקסט %(count)s מספר {word}" for word in ("אחד", "שתיים", "שלוש") * 30]}
+    results = run_study(tmp_path / "study", ["sv", "he"], texts=texts, vocab_size=400, vocab_sizes=[])
+    write_report(results, tmp_path / "report.html")
+    page = visit((tmp_path / "report.html").as_uri()).page
+    page.evaluate(UNFOLD)
+    for selector in (".tokens", ".text"):
+        directions = page.eval_on_selector_all(
+            f"{selector}[lang=he]", "all => all.map(each => getComputedStyle(each).direction)"
+        )
+        assert directions
+        assert set(directions) == {"rtl"}
+    assert page.locator(".tokens[lang=sv]").first.evaluate("each => getComputedStyle(each).direction") == "ltr"
 
 
 @every
@@ -130,7 +198,9 @@ def test_prints_to_a_sensible_number_of_pages(address: str, visit: Visitor) -> N
     assert 4 <= count <= 20
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.locator("details:visible, nav:visible, .tools:visible, .theme:visible").count() == 0
+    assert (
+        page.locator(".fold:visible, figure details:visible, nav:visible, .tools:visible, .theme:visible").count() == 0
+    )
     # A4 less its margins, at 96 pixels an inch: what is wider would be cut off.
     page.set_viewport_size({"width": 672, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= 672
@@ -173,15 +243,15 @@ def test_sorting(address: str, visit: Visitor) -> None:
 @six
 def test_copying_the_data(address: str, visit: Visitor) -> None:
     page = visit(address, permissions=["clipboard-read", "clipboard-write"]).page
-    page.locator("#fertility").get_by_role("button", name="Copy CSV").click()
+    page.locator("#cost").get_by_role("button", name="Copy CSV").click()
     page.get_by_role("button", name="Copied").wait_for()
     lines = page.evaluate("navigator.clipboard.readText()").splitlines()
     assert lines[0] == "language,value,95 % interval from,to"
-    assert len(lines) == 8
+    assert len(lines) == 6
     name, value, low, high = lines[1].split(",")
     assert float(low) < float(value) < float(high)
     assert len(value) > 8, "figures are copied in full"
-    shown = page.locator("#fertility tbody tr").first.locator("td").first
+    shown = page.locator("#cost tbody tr").first.locator("td").first
     assert shown.get_attribute("data-value") == value
     assert name
 
@@ -231,10 +301,12 @@ def test_by_keyboard(address: str, visit: Visitor) -> None:
 @six
 def test_names_for_screen_readers(address: str, visit: Visitor) -> None:
     page = visit(address).page
+    page.evaluate(UNFOLD)
     pictures = page.get_by_role("img")
     assert pictures.count() == page.locator("figure").count()
     for number in range(pictures.count()):
-        title = page.locator("figure h3").nth(number).inner_text().replace("\u00a0", " ")
+        title = page.locator("figure h3").nth(number).text_content() or ""
+        title = title.replace("\u00a0", " ")
         assert page.get_by_role("img", name=title, exact=True).count() >= 1
     for name in ("Contents", "Summary", "The vocabulary size"):
         assert page.get_by_label(name).count() >= 1

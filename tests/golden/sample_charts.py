@@ -5,6 +5,8 @@ import numpy as np
 from piecework.report.charts import (
     Bar,
     BarChart,
+    BarColumn,
+    BarColumns,
     Chart,
     Column,
     Dot,
@@ -15,6 +17,10 @@ from piecework.report.charts import (
     Histogram,
     Line,
     LineChart,
+    PanelChart,
+    RangeChart,
+    RangeRow,
+    Value,
 )
 from piecework.report.palette import language_looks
 
@@ -83,8 +89,60 @@ def _histogram() -> Histogram:
     return Histogram("Most have six", "Columns.", "Pieces", "Characters in a piece, ▁ counted", columns)
 
 
+def _outlier() -> BarChart:
+    bars = [
+        Bar(f"language {number}", 1.5 + 0.1 * number, 1.4 + 0.1 * number, 1.7 + 0.1 * number) for number in range(14)
+    ]
+    bars.append(Bar("outlier", 19.4, 15.0, 25.0))
+    return BarChart("One is far off", "Fifteen bars.", "Tokens per word", tuple(reversed(bars)), floor=1.0)
+
+
+def _columns() -> BarColumns:
+    names = (*NAMES.values(), "a language with a rather long name")
+    columns = (
+        BarColumn("Tokens per word", tuple(Value(1.2 + 0.2 * n, 1.1, 3.0) for n in range(7)), "lower is better", 1.0),
+        BarColumn("Split words", tuple(Value(None if n == 2 else 0.1 * n) for n in range(7)), "of all", 0.0, "share"),
+        BarColumn("Bytes per token", tuple(Value(40.0 if n == 6 else 4.0) for n in range(7)), "higher is better"),
+        *(BarColumn(f"Column {n}", tuple(Value(float(n)) for _ in range(7))) for n in range(4)),
+    )
+    return BarColumns("Seven metrics", "Columns of bars.", names, columns, ("var(--bar)",) * 7)
+
+
+def _ranges() -> RangeChart:
+    rows = [
+        RangeRow(NAMES[name], value, value * 0.9, tuple((f"other {n}", value + 0.3 * n) for n in range(1, 6)))
+        for name, value in FERTILITY.items()
+    ]
+    rows += [RangeRow("far off", 30.0, 12.0, (("other", 60.0),)), RangeRow("no text", None, None, ())]
+    labels = ("multilingual", "own tokenizer", "other tokenizers")
+    return RangeChart("Own is best", "Marks by language.", "Tokens per word", *labels, tuple(rows), floor=1.0)
+
+
+def _panels() -> PanelChart:
+    sizes = np.arange(300, 64_000)
+    lines = [
+        Line(f"language {number}", LOOKS["sv"], sizes, 1 + (0.4 + 0.1 * number) * (300 / sizes) ** 0.2)
+        for number in range(9)
+    ]
+    lines.append(Line("far off", LOOKS["en"], sizes, 30 - 20 * np.log(sizes / 300) / np.log(64_000 / 300)))
+    return PanelChart(
+        "Every language",
+        "A panel each.",
+        "Tokens per word",
+        "Vocabulary size",
+        tuple(lines),
+        lines[4],
+        (1_000, 64_000),
+        floor=1.0,
+    )
+
+
 CHARTS: dict[str, Chart] = {
     "bars": _bars(),
+    "bars-outlier": _outlier(),
+    "columns": _columns(),
+    "ranges": _ranges(),
+    "panels": _panels(),
     "shares": _shares(),
     "dots": _dots(),
     "heat": _heat(),

@@ -32,7 +32,7 @@ def test_writes_page_and_charts(folder: Path) -> None:
     assert done.stdout == f"{folder / 'report.html'}\n"
     assert "next: piecework report" in done.stderr
     assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert (folder / "results/figures/fertility.svg").exists()
+    assert (folder / "results/figures/cost.svg").exists()
     assert run("report", folder, "-q", cwd=folder.parent).stderr == ""
 
 
@@ -82,6 +82,6 @@ def test_a_damaged_table(folder: Path) -> None:
     (folder / "results/metrics.parquet").write_bytes(b"not parquet")
     done = run("report", folder, cwd=folder.parent)
     assert done.returncode == 1
-    assert "metrics.parquet: cannot read" in done.stderr
+    assert "metrics.parquet: damaged" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (folder / "report.html").exists()

@@ -7,11 +7,11 @@ import pytest
 
 from piecework.pipeline.results import StudyResults
 from piecework.report.blocks import Heading, Sheet
-from piecework.report.charts import BarChart, DotChart, HeatChart, Histogram, LineChart
+from piecework.report.charts import BarChart, BarColumns, HeatChart, Histogram, LineChart, RangeChart
 from piecework.report.page import study_figures
 from piecework.report.sections.sizes import _gain
 
-Charts = dict[str, BarChart | DotChart | HeatChart | Histogram | LineChart]
+Charts = dict[str, BarChart | BarColumns | HeatChart | Histogram | LineChart | RangeChart]
 
 
 @pytest.fixture(scope="module")
@@ -24,36 +24,53 @@ def values(results: StudyResults, metric: str, tokenizer: str = "multilingual") 
     return {row["language"]: row["value"] for row in rows}
 
 
-@pytest.mark.parametrize("metric", ["fertility", "continued_words", "word_fertility", "split_words"])
-def test_bars_are_the_metric_highest_first(hostile: StudyResults, charts: Charts, metric: str) -> None:
-    chart = charts[metric.replace("_", "-")]
+def test_cost_is_fertility_highest_first(hostile: StudyResults, charts: Charts) -> None:
+    chart = charts["cost"]
     assert isinstance(chart, BarChart)
-    expected = values(hostile, metric)
-    overall = expected.pop("overall")
-    assert [bar.value for bar in chart.bars] == [*sorted(expected.values(), reverse=True), overall]
-    assert chart.floor == (1.0 if "fertility" in metric else 0.0)
-    rows = hostile.tables["metrics"].where(tokenizer="multilingual", metric=metric).rows()
-    assert {(bar.low, bar.high) for bar in chart.bars} == {(row["low"], row["high"]) for row in rows}
-    shown = {f"{value:.2f}" if chart.floor else f"{100 * value:.1f}" for value in sorted(expected.values())[::2]}
-    assert shown <= set(re.findall(r"\d+\.\d+", chart.title))
+    # Code has no words that compare with those of a language.
+    expected = {name: value for name, value in values(hostile, "fertility").items() if name not in ("code", "overall")}
+    assert [bar.value for bar in chart.bars] == sorted(expected.values(), reverse=True)
+    assert chart.floor == 1.0
+    rows = hostile.tables["metrics"].where(tokenizer="multilingual", metric="fertility").rows()
+    assert {(bar.low, bar.high) for bar in chart.bars} == {
+        (row["low"], row["high"]) for row in rows if row["language"] in expected
+    }
+    assert {f"{value:.2f}" for value in expected.values()} <= set(re.findall(r"\d+\.\d+", chart.title))
 
 
-def test_dots_and_shades_are_the_same_figures(hostile: StudyResults, charts: Charts) -> None:
-    dots, shades = charts["monolingual-fertility"], charts["monolingual-table"]
-    assert isinstance(dots, DotChart)
+def test_columns_are_the_metrics(hostile: StudyResults, charts: Charts) -> None:
+    chart = charts["metrics"]
+    assert isinstance(chart, BarColumns)
+    fertility = values(hostile, "fertility")
+    order = [*sorted((name for name in fertility if name not in ("code", "overall")), key=lambda n: -fertility[n])]
+    order += ["code", "overall"]
+    metrics = ["fertility", "continued_words", "word_fertility", "bytes_per_token", "characters_per_token"]
+    for column, metric in zip(chart.columns, metrics, strict=True):
+        assert [value.value for value in column.values] == [values(hostile, metric)[name] for name in order]
+        assert column.floor == (1.0 if "fertility" in metric else 0.0)
+
+
+def test_ranges_and_shades_are_the_same_estimates(hostile: StudyResults, charts: Charts) -> None:
+    ranges, shades, cost = (charts[f"monolingual-{name}"] for name in ("fertility", "table", "cost"))
+    assert isinstance(ranges, RangeChart)
     assert isinstance(shades, HeatChart)
+    assert isinstance(cost, BarChart)
     by_tokenizer = {name: values(hostile, "fertility", name) for name in ("multilingual", *hostile.languages)}
-    for language, row, cells in zip(hostile.languages, dots.rows, shades.cells, strict=True):
-        assert row.bar == by_tokenizer["multilingual"][language]
-        assert [dot.value for dot in row.dots] == [by_tokenizer[name][language] for name in hostile.languages]
-        assert [dot.own for dot in row.dots] == [name == language for name in hostile.languages]
-        assert [cell.value for cell in cells] == [row.bar, *(dot.value for dot in row.dots)]
-        assert [cell.marked for cell in cells] == [False, *(dot.own for dot in row.dots)]
+    for language, row, cells in zip(hostile.languages, ranges.rows, shades.cells, strict=True):
+        assert row.shared == by_tokenizer["multilingual"][language]
+        assert row.own == by_tokenizer[language][language]
+        others = [name for name in hostile.languages if name != language]
+        assert [value for _, value in row.others] == [by_tokenizer[name][language] for name in others]
+        wanted = [by_tokenizer[name][language] for name in ("multilingual", *hostile.languages)]
+        assert [cell.value for cell in cells] == wanted
+        assert [cell.marked for cell in cells] == [name == language for name in ("multilingual", *hostile.languages)]
         best = min(cell.value for cell in cells if cell.value is not None)
         assert all((cell.shade == 0) == (cell.value == best) for cell in cells)
     assert max(cell.shade for cells in shades.cells for cell in cells) == 1
-    cost = [by_tokenizer["multilingual"][name] / by_tokenizer[name][name] - 1 for name in hostile.languages]
-    assert f"{100 * min(cost):.1f}\u00a0% to {100 * max(cost):.1f}\u00a0%" in dots.title
+    extra = [by_tokenizer["multilingual"][name] / by_tokenizer[name][name] - 1 for name in hostile.languages]
+    assert [bar.value for bar in cost.bars] == sorted(extra, reverse=True)
+    assert f"{100 * max(extra):.1f}\u00a0%" in cost.title
+    assert f"{100 * min(extra):.1f}\u00a0%" in cost.title
 
 
 def test_lengths_are_those_of_the_pieces(hostile: StudyResults, charts: Charts) -> None:
@@ -77,10 +94,13 @@ def test_curves_end_at_the_metric(hostile: StudyResults, charts: Charts) -> None
 
 
 def test_overlap_is_between_0_and_1_and_largest_first(charts: Charts) -> None:
-    for name in ("overlap-pairs", "overlap-multilingual"):
-        chart = charts[name]
-        assert isinstance(chart, BarChart)
-        shares = [bar.value for bar in chart.bars if bar.value is not None]
+    pairs, multilingual = charts["overlap-pairs"], charts["overlap-multilingual"]
+    assert isinstance(pairs, BarChart)
+    assert isinstance(multilingual, BarColumns)
+    for shares in (
+        [bar.value for bar in pairs.bars if bar.value is not None],
+        [each.value for each in multilingual.columns[0].values if each.value is not None],
+    ):
         assert shares == sorted(shares, reverse=True)
         assert all(0 <= share <= 1 for share in shares)
         assert len(shares) == 3

@@ -15,6 +15,9 @@ __all__ = ["Cell", "Figure", "Heading", "Kind", "Note", "Section", "Sheet", "pri
 Kind = Literal["text", "ids", "number", "plain", "share", "count", "bytes", "pieces", "verdict"]
 
 
+FOLDED_ROWS = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The heading of a column: its label, the kind of its values, and a tooltip."""
@@ -50,6 +53,7 @@ class Sheet:
     sortable: bool = True
     title: str = ""
     """The heading of a table outside a figure."""
+    always_folded: bool = False
 
     @classmethod
     def build(
@@ -61,6 +65,7 @@ class Sheet:
         name: str = "",
         sortable: bool = True,
         title: str = "",
+        always_folded: bool = False,
     ) -> Sheet:
         """A table; a heading given as a string is a column of text.
 
@@ -69,7 +74,12 @@ class Sheet:
         ['sv', '1.235']
         """
         made = tuple(Heading(each) if isinstance(each, str) else each for each in headings)
-        return cls(caption, made, tuple(map(tuple, rows)), name, sortable, title)
+        return cls(caption, made, tuple(map(tuple, rows)), name, sortable, title, always_folded)
+
+    @property
+    def folded(self) -> bool:
+        """Whether the page shows its rows on request only: a table outside a figure with many rows."""
+        return len(self.rows) > FOLDED_ROWS or self.always_folded
 
     def cells(self) -> list[list[Cell]]:
         """The rows as cells."""
@@ -132,6 +142,8 @@ class Figure:
     how_to_read: str
     chart: Chart
     sheet: Sheet
+    folded: bool = False
+    """Whether the page shows it on request only."""
 
 
 @dataclass(frozen=True, slots=True)

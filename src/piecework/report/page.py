@@ -25,7 +25,7 @@ from piecework.report.sections.monolingual import monolingual_section
 from piecework.report.sections.outside import outside_section
 from piecework.report.sections.overlap import overlap_section
 from piecework.report.sections.sizes import sizes_section
-from piecework.report.sections.summary import make_summary
+from piecework.report.sections.summary import Summary, make_summary
 from piecework.report.sections.vocabulary import vocabulary_section
 from piecework.report.study_data import StudyData
 from piecework.report.svg import identified
@@ -40,14 +40,14 @@ __all__ = ["notebook_html", "write_figures", "write_report"]
 TEMPLATES = Path(__file__).parent / "templates"
 
 SECTIONS = (
-    corpus_section,
-    vocabulary_section,
     languages_section,
     monolingual_section,
-    overlap_section,
     sizes_section,
+    vocabulary_section,
+    overlap_section,
     outside_section,
     examples_section,
+    corpus_section,
     findings_section,
     method_section,
 )
@@ -56,23 +56,23 @@ SECTIONS = (
 def write_report(results: StudyFolder, path: Path, *, figures: Path | None = None) -> list[Path]:
     """Write the report of a study to one HTML file, and its charts into the folder `figures`; return the files."""
     data = StudyData(results)
-    sections = list(_sections(data))
-    page = _page(data, sections)
+    summary, sections = make_summary(data), list(_sections(data))
+    page = _page(summary, sections)
     with replace_atomically(path) as temporary:
         # A file name in the corpus may be invalid UTF-8.
         temporary.write_bytes(page.encode("utf-8", "replace"))
-    return [path, *(_write_charts(sections, figures) if figures is not None else ())]
+    return [path, *(_write_charts(_figures(summary, sections), figures) if figures is not None else ())]
 
 
 def write_figures(results: StudyFolder, folder: Path) -> list[Path]:
     """Write every chart as an SVG file of its own, in light colours, and return the files."""
-    return _write_charts(_sections(StudyData(results)), folder)
+    return _write_charts(study_figures(results), folder)
 
 
-def _write_charts(sections: Iterable[Section], folder: Path) -> list[Path]:
+def _write_charts(figures: Iterable[Figure], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for figure in (figure for section in sections for figure in section.figures):
+    for figure in figures:
         path = folder / f"{figure.name}.svg"
         with replace_atomically(path) as temporary:
             temporary.write_text(standing_alone(_drawn(figure, WIDE)) + "\n", encoding="utf-8")
@@ -82,7 +82,8 @@ def _write_charts(sections: Iterable[Section], folder: Path) -> list[Path]:
 
 def study_figures(results: StudyFolder) -> list[Figure]:
     """The charts of a study, in the order of the report."""
-    return [figure for section in _sections(StudyData(results)) for figure in section.figures]
+    data = StudyData(results)
+    return _figures(make_summary(data), _sections(data))
 
 
 def notebook_html(results: StudyFolder) -> str:
@@ -96,17 +97,23 @@ def notebook_html(results: StudyFolder) -> str:
 def render(results: StudyFolder) -> str:
     """The report as HTML."""
     data = StudyData(results)
-    return _page(data, list(_sections(data)))
+    return _page(make_summary(data), list(_sections(data)))
 
 
-def _page(data: StudyData, sections: Sequence[Section]) -> str:
+def _figures(summary: Summary, sections: Iterable[Section]) -> list[Figure]:
+    """All figures in the order of the page."""
+    first = [summary.figure] if summary.figure is not None else []
+    return [*first, *(figure for section in sections for figure in section.figures)]
+
+
+def _page(summary: Summary, sections: Sequence[Section]) -> str:
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
-            summary=make_summary(data),
+            summary=summary,
             sections=sections,
             # Both are files of this package, and neither has "</".
             script=Markup(script),

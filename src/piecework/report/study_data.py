@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.corpus.languages import language_name
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.tables import Table
-from piecework.report.palette import Look, language_looks
+from piecework.report.palette import LANGUAGE_COLOURS, Look, language_looks
 
 if TYPE_CHECKING:
     from piecework.results.folder import StudyFolder
@@ -38,6 +39,11 @@ class StudyData:
         self.looks: dict[str, Look] = language_looks(self.languages)
         self.monolingual = [name for name in results.tokenizers if name in self.languages]
         """The languages that have a monolingual tokenizer."""
+        rows = self.rows("languages")
+        self.unspaced: list[str] = [row["language"] for row in rows if row["without_spaces"]]
+        """The languages written without spaces: tokens per word say nothing about them."""
+        self.per_word = [row["language"] for row in rows if row["per_word"]]
+        """The languages that tokens per word can compare: without code, and without those above."""
         self._rows_by_language: dict[str, dict[str, Array]] = {}
         self._by_language: dict[tuple[str, str], dict[str, Array]] = {}
 
@@ -67,6 +73,31 @@ class StudyData:
         found = {language: self.estimate(metric, language, tokenizer).value for language in self.languages}
         known = {language: value for language, value in found.items() if value is not None}
         return dict(sorted(known.items(), key=lambda item: (item[1], item[0])))
+
+    def values_per_word(self, metric: str, tokenizer: str = MULTILINGUAL) -> dict[str, float]:
+        """The same for the languages that tokens per word can compare."""
+        return {name: value for name, value in self.values(metric, tokenizer).items() if name in self.per_word}
+
+    @property
+    def spaced(self) -> list[str]:
+        """The languages that separate words by spaces."""
+        return [name for name in self.languages if name not in self.unspaced]
+
+    def colour(self, language: str) -> str:
+        """The colour of a language in a chart with labels; with many languages all have the same one."""
+        if language not in self.looks:
+            return "var(--axis)"
+        return self.looks[language].colour if len(self.languages) <= LANGUAGE_COLOURS else "var(--bar)"
+
+    def look(self, language: str) -> Look:
+        """The look of a language in a chart with labels: its marker in the colour of `colour`."""
+        marker = self.looks[language].marker if language in self.looks else "circle"
+        return Look(self.colour(language), marker)
+
+    def sentence_list(self, languages: Iterable[str]) -> str:
+        """Names of languages inside a sentence: "Swedish, Danish and Thai"."""
+        names = [self.inline_name(language) for language in languages]
+        return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
 
     def curve(self, metric: str, language: str = OVERALL) -> tuple[Array, Array]:
         """A metric of the multilingual tokenizer at every size: the sizes, and the values."""

@@ -21,6 +21,7 @@ from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table
 from piecework.evaluation.units import EvaluationUnits
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
+from piecework.results.categories import categories_table
 from piecework.results.findings import check_findings, is_like_the_paper
 from piecework.results.languages import languages_table
 from piecework.results.summary import summarise
@@ -97,6 +98,8 @@ def study_tables(
     }
     if is_like_the_paper(evaluation.groups) if paper_findings is None else paper_findings:
         tables["findings"] = check_findings(evaluation, curves)
+    if (categories := categories_table(tokenizers[MULTILINGUAL], counts, threads=threads)) is not None:
+        tables["categories"] = categories
     if parallel is not None:
         tables["parallel"] = _parallel(tokenizers, parallel, threads=threads)
     tables["summary"] = summarise(evaluation, overlap, tables.get("parallel"))

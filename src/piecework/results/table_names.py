@@ -8,6 +8,7 @@ TITLES = {
     "skipped": "Skipped records",
     "languages": "Languages",
     "metrics": "Metrics",
+    "categories": "Metrics by language and category",
     "parallel": "Tokens for the same text",
     "sizes": "Metrics at every vocabulary size",
     "vocabulary": "Vocabulary groups",

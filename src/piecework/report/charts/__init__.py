@@ -7,16 +7,21 @@ from typing import Protocol
 from markupsafe import Markup
 
 from piecework.report.charts.bars import Bar, BarChart
+from piecework.report.charts.columns import BarColumn, BarColumns, Value
 from piecework.report.charts.dots import Dot, DotChart, DotRow
 from piecework.report.charts.heat import HeatCell, HeatChart
 from piecework.report.charts.histogram import Column, Histogram
 from piecework.report.charts.lines import Line, LineChart
+from piecework.report.charts.panels import PanelChart
+from piecework.report.charts.ranges import RangeChart, RangeRow
 
 __all__ = [
     "NARROW",
     "WIDE",
     "Bar",
     "BarChart",
+    "BarColumn",
+    "BarColumns",
     "Chart",
     "Column",
     "Dot",
@@ -27,6 +32,10 @@ __all__ = [
     "Histogram",
     "Line",
     "LineChart",
+    "PanelChart",
+    "RangeChart",
+    "RangeRow",
+    "Value",
 ]
 
 WIDE, NARROW = 740, 350

@@ -1,4 +1,4 @@
-"""Parts that charts share: number formats, grid lines with numbers, a legend that wraps."""
+"""Parts that charts share: number formats, axes that outliers cannot squash, grid lines, a legend that wraps."""
 
 from __future__ import annotations
 
@@ -12,10 +12,31 @@ from piecework.report.palette import Look
 from piecework.report.scales import Scale, format_number, format_share, nice_ticks, short_count
 from piecework.report.svg import element, marker, text, text_width
 
-__all__ = ["Format", "axis_title", "fitted", "legend", "tick_text", "value_axis", "value_text", "vertical_grid"]
+__all__ = [
+    "Format",
+    "axis_limit",
+    "axis_title",
+    "break_mark",
+    "fitted",
+    "legend",
+    "row_height",
+    "tick_text",
+    "value_axis",
+    "value_text",
+    "vertical_grid",
+]
 
 Format = Literal["number", "share", "count"]
 SMALL = 11
+MANY_ROWS = 12
+"""With more rows than this, rows are lower."""
+OUTLIER = 3.0
+"""A value is an outlier if it is this many times as far from the floor as the median."""
+
+
+def row_height(rows: int, *, usual: int, low: int) -> int:
+    """The height of a row: lower if there are many."""
+    return usual if rows <= MANY_ROWS else low
 
 
 def value_text(value: float | None, kind: Format) -> str:
@@ -42,6 +63,20 @@ def tick_text(value: float, kind: Format, step: float) -> str:
     return f"{format_number(number, decimals=decimals)}{unit}"
 
 
+def axis_limit(values: Iterable[float | None], *, floor: float) -> float:
+    """The highest value that an axis has to reach. Outliers are cut off if at most a quarter of the values are.
+
+    >>> axis_limit([1.5, 1.6, 1.7, 1.8, 9.0], floor=1.0), axis_limit([1.5, 1.6, 9.0, 8.0], floor=1.0)
+    (1.8, 9.0)
+    """
+    known = sorted(value for value in values if value is not None)
+    if not known:
+        return floor
+    reach = floor + OUTLIER * (known[len(known) // 2] - floor)
+    usual = [value for value in known if value <= reach]
+    return usual[-1] if usual and 4 * len(usual) >= 3 * len(known) else known[-1]
+
+
 def value_axis(low: float, highest: Iterable[float | None], *, count: int = 5) -> list[float]:
     """The ticks of an axis from its floor to the highest value."""
     values = [value for value in highest if value is not None]
@@ -60,6 +95,13 @@ def vertical_grid(ticks: Sequence[float], scale: Scale, kind: Format, *, top: fl
         label = tick_text(tick, kind, step)
         parts.append(text(label, x, bottom + 16, anchor="middle", font_size=SMALL, fill="var(--soft)"))
     return parts
+
+
+def break_mark(x: float, y: float, height: float) -> Markup:
+    """Two slanted lines across the end of a bar that continues beyond the axis."""
+    top, bottom = y - height / 2 - 2, y + height / 2 + 2
+    lines = "".join(f"M{at - 3:.1f} {bottom:.1f}L{at + 3:.1f} {top:.1f}" for at in (x - 12, x - 7))
+    return element("path", d=lines, stroke="var(--paper)", stroke_width=3)
 
 
 def fitted(content: str, width: float, size: float = 12) -> str:

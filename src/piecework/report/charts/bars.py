@@ -6,13 +6,24 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from piecework.report.charts.axes import SMALL, Format, axis_title, fitted, value_axis, value_text, vertical_grid
+from piecework.report.charts.axes import (
+    SMALL,
+    Format,
+    axis_limit,
+    axis_title,
+    break_mark,
+    fitted,
+    row_height,
+    value_axis,
+    value_text,
+    vertical_grid,
+)
 from piecework.report.scales import Scale
 from piecework.report.svg import drawing, element, text, text_width
 
 __all__ = ["Bar", "BarChart"]
 
-ROW, THICKNESS, CAP = 28, 15, 4
+CAP = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +39,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """Bars from top to bottom."""
+    """Bars from top to bottom. Outliers are cut off at the end of the axis and marked."""
 
     title: str
     description: str
@@ -42,7 +53,7 @@ class BarChart:
         left = min(
             max((text_width(bar.label) for bar in self.bars), default=0) + 14, (0.4 if width >= 600 else 0.46) * width
         )
-        intervals = [_interval_text(bar, self.kind) if width >= 600 else "" for bar in self.bars]
+        intervals = [interval_text(bar.low, bar.high, self.kind) if width >= 600 else "" for bar in self.bars]
         values = [value_text(bar.value, self.kind) for bar in self.bars]
         right = max(
             (
@@ -51,14 +62,22 @@ class BarChart:
             ),
             default=0,
         )
-        highest = [bar.value if bar.high is None else max(bar.high, bar.value or 0) for bar in self.bars]
+        limit = axis_limit((bar.value for bar in self.bars), floor=self.floor)
+        highest = [
+            value
+            for bar in self.bars
+            if bar.value is not None and bar.value <= limit
+            for value in (bar.value, min(bar.high or bar.value, self.floor + 1.5 * (limit - self.floor)))
+        ]
         ticks = value_axis(self.floor, highest, count=5 if width >= 600 else 3)
-        top, bottom = 26.0, 26.0 + ROW * len(self.bars)
+        row = row_height(len(self.bars), usual=28, low=19)
+        top, bottom = 26.0, 26.0 + row * len(self.bars)
         scale = Scale(ticks[0], ticks[-1], left, width - right - 16)
         parts = [axis_title(self.axis, left, width)]
         parts += vertical_grid(ticks, scale, self.kind, top=top, bottom=bottom)
         for number, bar in enumerate(self.bars):
-            parts.append(self._row(bar, values[number], intervals[number], scale, top + ROW * (number + 0.5), left))
+            y = top + row * (number + 0.5)
+            parts.append(self._row(bar, values[number], intervals[number], scale, y, row))
         return drawing(
             *parts,
             width=width,
@@ -67,17 +86,19 @@ class BarChart:
             description=self.description,
         )
 
-    def _row(self, bar: Bar, value: str, interval: str, scale: Scale, y: float, left: float) -> Markup:
+    def _row(self, bar: Bar, value: str, interval: str, scale: Scale, y: float, row: int) -> Markup:
+        left, thickness = scale.start, round(0.55 * row)
         parts = [text(fitted(bar.label, left - 12), left - 10, y + 4, anchor="end")]
         x = scale.start
+        is_cut = bar.value is not None and bar.value > scale.high
         if bar.value is not None:
-            x = max(scale(bar.value), scale.start)
-            length = x - scale.start
-            parts.append(
-                element("rect", x=scale.start, y=y - THICKNESS / 2, width=length, height=THICKNESS, fill=bar.colour)
-            )
-        if bar.low is not None and bar.high is not None:
-            start, end = max(scale(bar.low), scale.start), scale(bar.high)
+            x = min(max(scale(bar.value), scale.start), scale.end)
+            shape = {"x": scale.start, "y": y - thickness / 2, "width": x - scale.start, "height": thickness}
+            parts.append(element("rect", fill=bar.colour, **shape))
+            if is_cut:
+                parts.append(break_mark(x, y, thickness))
+        if bar.low is not None and bar.high is not None and not is_cut:
+            start, end = max(scale(bar.low), scale.start), min(scale(bar.high), scale.end)
             whisker = (
                 f"M{start:.1f} {y:.1f}H{end:.1f}M{start:.1f} {y - CAP:.1f}v{2 * CAP}M{end:.1f} {y - CAP:.1f}v{2 * CAP}"
             )
@@ -92,8 +113,12 @@ class BarChart:
         return Markup().join(parts)
 
 
-def _interval_text(bar: Bar, kind: Format) -> str:
-    if bar.low is None or bar.high is None:
+def interval_text(low: float | None, high: float | None, kind: Format) -> str:
+    """An interval in short; empty if there is none.
+
+    >>> interval_text(1.234, 1.5, "number"), interval_text(0.1, 0.2, "share"), interval_text(None, None, "share")
+    ('1.23–1.50', '10.0–20.0\xa0%', '')
+    """
+    if low is None or high is None:
         return ""
-    low, high = value_text(bar.low, kind), value_text(bar.high, kind)
-    return low.removesuffix("\u00a0%") + "–" + high
+    return value_text(low, kind).removesuffix("\u00a0%") + "–" + value_text(high, kind)

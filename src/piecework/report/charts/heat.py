@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from piecework.report.charts.axes import SMALL, Format, fitted, value_text
+from piecework.report.charts.axes import SMALL, Format, fitted, row_height, value_text
 from piecework.report.palette import HEAT_STEPS
 from piecework.report.svg import drawing, element, text, text_width
 
 __all__ = ["HeatCell", "HeatChart"]
-
-ROW = 34
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +45,7 @@ class HeatChart:
         # Names that do not fit above their columns are rotated.
         longest = max((text_width(name, SMALL) for name in self.columns), default=0)
         upright = longest > cell - 4
+        height = row_height(len(self.rows), usual=30, low=22)
         top = 24 + (min(longest, 110) + 6 if upright else 20)
         parts = [
             text(self.row_title, left - 10, top - 8, anchor="end", font_size=SMALL, fill="var(--soft)"),
@@ -61,17 +60,19 @@ class HeatChart:
             else:
                 parts.append(text(name, middle, top - 8, anchor="middle", font_size=SMALL))
         for number, row in enumerate(self.cells):
-            y = top + ROW * number
-            parts.append(text(fitted(self.rows[number], left - 12), left - 10, y + ROW / 2 + 4, anchor="end"))
-            parts += [self._cell(each, left + cell * column, y, cell) for column, each in enumerate(row)]
+            y = top + height * number
+            parts.append(text(fitted(self.rows[number], left - 12), left - 10, y + height / 2 + 4, anchor="end"))
+            for column, each in enumerate(row):
+                name = f"{self.rows[number]} / {self.columns[column]}"
+                parts.append(self._cell(each, name, x=left + cell * column, y=y, width=cell, height=height))
         # Frames last, so that no neighbour covers them.
         parts += [
             element(
                 "rect",
                 x=left + cell * column + 1.5,
-                y=top + ROW * number + 1.5,
+                y=top + height * number + 1.5,
                 width=cell - 3,
-                height=ROW - 3,
+                height=height - 3,
                 fill="none",
                 stroke="var(--ink)",
                 stroke_width=1.5,
@@ -83,17 +84,19 @@ class HeatChart:
         return drawing(
             *parts,
             width=total,
-            height=top + ROW * len(self.rows) + 4,
+            height=top + height * len(self.rows) + 4,
             title=self.title,
             description=self.description,
         )
 
-    def _cell(self, cell: HeatCell, x: float, y: float, width: float) -> Markup:
+    def _cell(self, cell: HeatCell, name: str, *, x: float, y: float, width: float, height: float) -> Markup:
         step = 1 + min(int(max(cell.shade, 0) * HEAT_STEPS), HEAT_STEPS - 1)
         ground = "none" if cell.value is None else f"var(--heat{step})"
         ink = "var(--soft)" if cell.value is None else f"var(--heat-ink{step})"
         label = value_text(cell.value, self.kind)
         # A pixel of the page between cells.
-        return element("rect", x=x + 0.5, y=y + 0.5, width=width - 1, height=ROW - 1, fill=ground) + text(
-            label, x + width / 2, y + ROW / 2 + 4, anchor="middle", fill=ink
+        tooltip = element("title", f"{name}: {label}")
+        shape = {"x": x + 0.5, "y": y + 0.5, "width": width - 1, "height": height - 1}
+        return element("rect", tooltip, fill=ground, **shape) + text(
+            label, x + width / 2, y + height / 2 + 4, anchor="middle", fill=ink, pointer_events="none"
         )

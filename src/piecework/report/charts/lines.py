@@ -9,14 +9,16 @@ import numpy as np
 from markupsafe import Markup
 
 from piecework.evaluation.metrics import Array
-from piecework.report.charts.axes import SMALL, Format, axis_title, fitted, tick_text, value_axis
+from piecework.report.charts.axes import SMALL, Format, axis_limit, axis_title, fitted, tick_text, value_axis
 from piecework.report.palette import Look
 from piecework.report.scales import Scale, keep_apart, nice_ticks, short_count
 from piecework.report.svg import drawing, element, marker, path, text, text_width
 
-__all__ = ["Line", "LineChart"]
+__all__ = ["Line", "LineChart", "clipped", "thin"]
 
 LABEL_DISTANCE = 15
+TOOLTIPS = 36
+"""Vertical strips over the chart, each with a tooltip that lists all values there."""
 # Points per horizontal pixel, and the largest distance, in pixels, from the drawn line to an omitted point.
 POINTS_PER_PIXEL, TOLERANCE = 2, 0.15
 
@@ -77,16 +79,18 @@ class LineChart:
             parts.append(text(label, left - 6, y(tick) + 4, anchor="end", font_size=SMALL, fill="var(--soft)"))
         parts += self._below(x, bottom, low, high)
         for line in lines:
-            parts.append(path(thin(x, y, line), stroke=line.look.colour, stroke_width=1.8, stroke_linejoin="round"))
+            drawn = clipped(thin(x, y, line), top)
+            parts.append(path(drawn, stroke=line.look.colour, stroke_width=1.8, stroke_linejoin="round"))
             for mark in self.marked:
                 value = line.at(mark)
-                if value is not None:
+                if value is not None and value <= ticks[-1]:
                     tooltip = f"{line.label}, {mark:,.0f}: {tick_text(value, self.kind, step / 100)}"
                     dot = marker(
                         line.look.marker, x(mark), y(value), radius=3.6, fill=line.look.colour, tooltip=tooltip
                     )
                     parts.append(dot)
         parts += _end_labels(lines, names, x, y, top, bottom)
+        parts += self._tooltips(lines, x, top, bottom, step)
         middle = left + (width - right - left) / 2
         parts.append(text(self.below, middle, bottom + 36, anchor="middle", font_size=SMALL))
         return drawing(
@@ -99,11 +103,32 @@ class LineChart:
 
     def _ticks(self, lines: Sequence[Line]) -> list[float]:
         """Ticks from the floor, or from below it if a curve goes there."""
-        highest = [float(np.nanmax(line.y)) for line in lines]
+        highest = [axis_limit((float(np.nanmax(line.y)) for line in lines), floor=self.floor)]
         lowest = min((float(np.nanmin(line.y)) for line in lines), default=self.floor)
         if lowest < self.floor:
             return nice_ticks(lowest, max(highest), count=5)
         return value_axis(self.floor, highest, count=5)
+
+    def _tooltips(self, lines: Sequence[Line], x: Scale, top: float, bottom: float, step: float) -> list[Markup]:
+        """Invisible strips whose tooltips list the values of all curves, highest first."""
+        parts = []
+        strip = (x.end - x.start) / TOOLTIPS
+        for number in range(TOOLTIPS):
+            wanted = x.low + (number + 0.5) / TOOLTIPS * (x.high - x.low)
+            values: list[tuple[float, str]] = []
+            for line in lines:
+                index = min(int(np.searchsorted(line.x, wanted)), len(line.x) - 1)
+                if np.isfinite(line.y[index]) and abs(float(line.x[index]) - wanted) <= (x.high - x.low) / TOOLTIPS:
+                    values.append((float(line.y[index]), line.label))
+                    found = float(line.x[index])
+            if values:
+                listed = [
+                    f"{label}: {tick_text(value, self.kind, step / 100)}" for value, label in sorted(values)[::-1]
+                ]
+                tooltip = element("title", "\n".join([f"{self.below}: {found:,.0f}", *listed]))
+                shape = {"x": x.start + number * strip, "y": top, "width": strip, "height": bottom - top}
+                parts.append(element("rect", tooltip, class_="tip", fill="transparent", **shape))
+        return parts
 
     def _below(self, scale: Scale, bottom: float, low: float, high: float) -> list[Markup]:
         """The marked values, or round ones, below the axis; if two labels would touch, the right one stays."""
@@ -136,6 +161,23 @@ def thin(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
     return _simplified(x(line.x[chosen].astype(float)), y(line.y[chosen].astype(float)))
 
 
+def clipped(points: list[tuple[float, float]], top: float) -> list[tuple[float, float]]:
+    """The part of a curve below the top of its chart, from where it enters.
+
+    >>> clipped([(0, -10), (10, 10), (20, 20)], 0)
+    [(5.0, 0), (10, 10), (20, 20)]
+    """
+    inside = [number for number, (_, y) in enumerate(points) if y >= top]
+    if not inside:
+        return []
+    first = inside[0]
+    entry = []
+    if first:
+        (x0, y0), (x1, y1) = points[first - 1], points[first]
+        entry = [(x0 + (x1 - x0) * (top - y0) / (y1 - y0), top)]
+    return [*entry, *(points[number] for number in inside)]
+
+
 def _simplified(x: Array, y: Array) -> list[tuple[float, float]]:
     """The points that matter (Ramer-Douglas-Peucker)."""
     keep = np.zeros(len(x), bool)
@@ -156,7 +198,7 @@ def _end_labels(
     lines: Sequence[Line], names: Sequence[str], x: Scale, y: Scale, top: float, bottom: float
 ) -> list[Markup]:
     last = [np.flatnonzero(np.isfinite(line.y))[-1] for line in lines]
-    wanted = [y(float(line.y[index])) for line, index in zip(lines, last, strict=True)]
+    wanted = [max(y(float(line.y[index])), top) for line, index in zip(lines, last, strict=True)]
     label_y = keep_apart(wanted, distance=LABEL_DISTANCE, low=top, high=bottom)
     parts = []
     for line, name, index, from_y, to_y in zip(lines, names, last, wanted, label_y, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from piecework.common.subset_name import SubsetName
 from piecework.report.blocks import Figure, Heading, Note, Section, Sheet
 from piecework.report.charts import Bar, BarChart
 from piecework.report.scales import format_share
@@ -101,7 +102,7 @@ def _text_by_language(data: StudyData, rows: list[dict[str, Any]]) -> list[Figur
     if len(order) > 1:
         least = order[-1]
         title += f", {data.inline_name(least)} {format_share(weighted[least] / total, decimals=0)}"
-    bars = tuple(Bar(data.name(name), weighted[name] / total, colour=data.looks[name].colour) for name in order)
+    bars = tuple(Bar(data.name(name), weighted[name] / total, colour=data.colour(name)) for name in order)
     axis = "Share of the training text, in bytes"
     chart = BarChart(title, f"{axis}: {_listed(bars)}.", axis, bars, kind="share")
     sheet = Sheet.build(
@@ -123,10 +124,15 @@ def _skipped(data: StudyData) -> list[Sheet | Note]:
         return [Note("No records were skipped.")]
     return [
         Sheet.build(
-            "By subset and reason, with the locations of the first few.",
-            ["language", "category", "reason", Heading("records", "count"), "first"],
+            "By subset and reason, with the locations of the first ones.",
+            ["subset", "reason", Heading("records", "count"), "first locations"],
             [
-                (row["language"], row["category"], row["reason"], row["records"], ", ".join(row["first"].split("\n")))
+                (
+                    str(SubsetName(row["category"], row["language"])),
+                    row["reason"],
+                    row["records"],
+                    "; ".join(row["first"].splitlines()),
+                )
                 for row in rows
             ],
             name="skipped",

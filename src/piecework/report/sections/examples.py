@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,6 +16,9 @@ from piecework.report.study_data import StudyData
 from piecework.tokenizer.tokens import Token
 
 __all__ = ["Passage", "Span", "Tokens", "examples_section"]
+
+
+VISIBLE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,18 @@ class Passage:
     title: str
     language: str
     is_code: bool
+    direction: str
+    """The direction of the text: `rtl` if most letters are, else `auto`."""
     text: str
     tokens: tuple[Tokens, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """The passages of the section: those that the page shows, and those behind a click."""
+
+    first: tuple[Passage, ...]
+    more: tuple[Passage, ...]
 
 
 def examples_section(data: StudyData) -> Section | None:
@@ -62,13 +76,29 @@ def examples_section(data: StudyData) -> Section | None:
     ):
         kind = "" if category == "all" else f", {category}"
         tokens = tuple(_tokens(data, row) for row in group)
-        passages.append(Passage(f"{data.name(language)}{kind}", language, language == CODE, text, tokens))
+        passages.append(
+            Passage(f"{data.name(language)}{kind}", language, language == CODE, _direction(text), text, tokens)
+        )
     lead = (
         "A passage of an evaluation document in each language. Tokens alternate between red with a solid line and blue "
         "with a dashed line. A dot is a space, ↵ is a newline, and a box is a character that falls back to bytes. "
         "Hover over a token to see its id and piece."
     )
-    return Section("examples", "Examples", lead, template="examples.html.j2", content=tuple(passages))
+    # One passage of each language first, so that the visible ones are of different languages.
+    first = {passage.language: passage for passage in reversed(passages)}
+    passages.sort(key=lambda passage: first[passage.language] is not passage)
+    content = Passages(tuple(passages[:VISIBLE]), tuple(passages[VISIBLE:]))
+    return Section("examples", "Examples", lead, template="examples.html.j2", content=content)
+
+
+def _direction(text: str) -> str:
+    """The direction of most letters. The browser would take that of the first one, which may be a Latin placeholder.
+
+    >>> _direction("hej"), _direction("%(count)s ثواني من الآن")
+    ('auto', 'rtl')
+    """
+    classes = [unicodedata.bidirectional(character) for character in text]
+    return "rtl" if sum(each in ("R", "AL") for each in classes) > classes.count("L") else "auto"
 
 
 def _tokens(data: StudyData, row: dict[str, Any]) -> Tokens:

@@ -1,12 +1,14 @@
-"""The cost of each language: fertility and continued words by both definitions of a word, and all other metrics."""
+"""The metrics of each language side by side, by both definitions of a word, and by category."""
 
 from __future__ import annotations
 
 from piecework.common.terms import OVERALL
 from piecework.evaluation.metrics import Metric, all_metrics
 from piecework.report.blocks import Figure, Heading, Kind, Note, Section, Sheet
-from piecework.report.charts import Bar, BarChart
-from piecework.report.charts.axes import Format, value_text
+from piecework.report.charts import BarColumn, BarColumns, HeatCell, HeatChart, Value
+from piecework.report.charts.axes import MANY_ROWS, Format, value_text
+from piecework.report.scales import format_number, format_share
+from piecework.report.sections.cost import cost_order
 from piecework.report.study_data import StudyData
 
 __all__ = ["SHARES", "languages_section"]
@@ -22,106 +24,146 @@ SHARES = {
 }
 """Metrics between 0 and 1, printed in percent."""
 
+PER_WORD = {"fertility", "continued_words", "word_fertility", "split_words"}
+COLUMNS = (
+    ("fertility", "Tokens per word", "paper's words", 1.0),
+    ("continued_words", "Split words", "paper's words", 0.0),
+    ("word_fertility", "Tokens per word", "whitespace words", 1.0),
+    ("bytes_per_token", "Bytes per token", "higher is better", 0.0),
+    ("characters_per_token", "Characters/token", "higher is better", 0.0),
+)
+
 
 def languages_section(data: StudyData) -> Section | None:
-    """Bars with values and intervals; then all metrics in one table."""
+    """The main metrics as columns of bars; by category as a heat map; then all metrics in a table."""
     if not data.values("fertility"):
         return None
-    blocks: list[Figure | Sheet | Note] = [
-        _bars(
-            data,
-            "fertility",
-            "tokens per word",
-            "Tokens per word, as the paper defines it: ASCII punctuation is removed, and a token that starts with ▁ "
-            "starts a "
-            "word. 1 means that every word is a single piece. Lower is better.",
-            "Tokens per word",
-            1.0,
-        ),
-        _bars(
-            data,
-            "continued_words",
-            "of the words are split",
-            "Continued words: the share of words of two or more tokens, by the same definition of a word. Lower is "
-            "better.",
-            "Words of two or more tokens",
-            0.0,
-        ),
-        Note(
-            "The next two figures count whitespace words: text between whitespace, with nothing removed. On prose the "
-            "two "
-            "definitions differ by the punctuation that is attached to words. On code they differ a lot: by the "
-            "paper's "
-            "definition, indentation counts as a word, and a word after a newline does not."
-        ),
-        _bars(
-            data,
-            "word_fertility",
-            "tokens per whitespace word",
-            "Tokens per whitespace word, including punctuation. Lower is better.",
-            "Tokens per whitespace word",
-            1.0,
-        ),
-        _bars(
-            data,
-            "split_words",
-            "of the whitespace words are split",
-            "The share of whitespace words of two or more tokens. Lower is better.",
-            "Whitespace words of two or more tokens",
-            0.0,
-        ),
-        _all_metrics(data),
-    ]
+    blocks: list[Figure | Sheet | Note] = [_columns(data), *_categories(data), _all_metrics(data)]
     lead = (
-        "How many tokens the multilingual tokenizer needs for the words of each language, on held-out text. Whiskers "
-        "are "
-        "95 % intervals: the range to expect on other documents of the same kind."
+        "The multilingual tokenizer on held-out text. The paper's words start with ▁, after ASCII punctuation is "
+        "removed; "
+        "whitespace words are the text between spaces, unchanged. On code the two differ a lot."
     )
     return Section("languages", "The languages", lead, tuple(blocks))
 
 
-def _bars(data: StudyData, metric: str, unit: str, how_to_read: str, axis: str, floor: float) -> Figure:
-    values = data.values(metric)
-    kind: Format = "share" if metric in SHARES else "number"
-    order = [*reversed(values), *([OVERALL] if len(values) > 1 else [])]
-    title = _title(data, metric, unit, kind)
-    bars = []
-    for language in order:
-        estimate = data.estimate(metric, language)
-        colour = data.looks[language].colour if language in data.looks else "var(--axis)"
-        bars.append(Bar(data.name(language), estimate.value, estimate.low, estimate.high, colour))
-    listed = ", ".join(f"{bar.label} {value_text(bar.value, kind)}" for bar in bars)
-    chart = BarChart(title, f"{axis}: {listed}.", axis, tuple(bars), floor=floor, kind=kind)
-    sheet_kind: Kind = "share" if kind == "share" else "number"
-    sheet = Sheet.build(
-        axis,
-        [
-            "language",
-            Heading("value", sheet_kind),
-            Heading("95 % interval from", sheet_kind),
-            Heading("to", sheet_kind),
-        ],
-        [(bar.label, bar.value, bar.low, bar.high) for bar in bars],
+def _columns(data: StudyData) -> Figure:
+    known = {row["metric"] for row in data.rows("metrics")}
+    chosen = [column for column in COLUMNS if column[0] in known]
+    order = [*cost_order(data), *([OVERALL] if len(data.values("fertility")) > 1 else [])]
+    columns = []
+    for metric, title, detail, floor in chosen:
+        values = []
+        for language in order:
+            estimate = data.estimate(metric, language)
+            if metric in PER_WORD and (language in data.unspaced or (language == OVERALL and data.unspaced)):
+                values.append(Value(None))
+            else:
+                values.append(Value(estimate.value, estimate.low, estimate.high))
+        columns.append(BarColumn(title, tuple(values), detail, floor, _format(metric)))
+    title = _title(data)
+    names = tuple(data.name(language) for language in order)
+    chart = BarColumns(
+        title,
+        " ".join(
+            f"{column.title} ({column.detail}): "
+            + ", ".join(
+                f"{name} {value_text(value.value, column.kind)}"
+                for name, value in zip(names, column.values, strict=True)
+            )
+            + "."
+            for column in columns
+        ),
+        names,
+        tuple(columns),
+        tuple(data.colour(language) for language in order),
     )
-    return Figure(metric.replace("_", "-"), title, how_to_read, chart, sheet)
+    headings: list[Heading | str] = ["language"]
+    for metric, label, detail, _ in chosen:
+        kind = _kind(metric)
+        headings += [Heading(f"{label}, {detail}", kind), Heading("from", kind), Heading("to", kind)]
+    sheet = Sheet.build(
+        "The main metrics with their 95 % intervals",
+        headings,
+        [
+            (name, *(number for column in columns for number in _numbers(column.values[index])))
+            for index, name in enumerate(names)
+        ],
+    )
+    how_to_read = (
+        "One row per language, one column per metric, each with its own scale. Hover over a bar for its 95 % interval. "
+        "A broken bar is longer than its column. Columns about words and tokens: lower is better."
+    )
+    return Figure("metrics", title, how_to_read, chart, sheet)
 
 
-def _title(data: StudyData, metric: str, unit: str, kind: Format) -> str:
-    """The most expensive and the cheapest language; `unit` follows the number."""
-    values = data.values(metric)
-    cheapest, highest = next(iter(values)), next(reversed(values))
-    high, low = value_text(values[highest], kind), value_text(values[cheapest], kind)
-    if kind == "share":
-        title = f"In {data.inline_name(highest)}, {high} {unit}"
-        return f"{title}; in {data.inline_name(cheapest)}, {low}" if len(values) > 1 else title
-    title = f"{data.name(highest)}: {high} {unit}"
-    return f"{title}; {data.inline_name(cheapest)}: {low}" if len(values) > 1 else title
+def _numbers(value: Value) -> tuple[float | None, float | None, float | None]:
+    return value.value, value.low, value.high
+
+
+def _title(data: StudyData) -> str:
+    """The most and the least split language."""
+    values = data.values_per_word("continued_words")
+    if not values:
+        lengths = data.values("characters_per_token")
+        return f"{data.name(next(reversed(lengths)))} has {format_number(max(lengths.values()))} characters per token"
+    least, most = next(iter(values)), next(reversed(values))
+    low, high = (format_share(values[name], decimals=0) for name in (least, most))
+    title = f"{high} of the {data.inline_name(most)} words are split"
+    return title if low == high else f"{title}, {low} of the {data.inline_name(least)} ones"
+
+
+def _categories(data: StudyData) -> list[Figure]:
+    """Tokens per word by language and category, if there is more than one category."""
+    rows = [row for row in data.rows("categories", metric="fertility") if row["language"] not in data.unspaced]
+    values = {(row["language"], row["category"]): row["value"] for row in rows if row["value"] is not None}
+    categories = sorted({category for _, category in values})
+    languages = [name for name in cost_order(data) if any((name, category) in values for category in categories)]
+    if len(categories) < 2:
+        return []
+    low, high = min(values.values()), max(values.values())
+    costly = max(values, key=lambda key: (values[key], key))
+    cheap = min(values, key=lambda key: (values[key], key))
+    title = (
+        f"Most expensive: {data.inline_name(costly[0])} {costly[1]}, {format_number(high)} tokens per word; "
+        f"cheapest: {data.inline_name(cheap[0])} {cheap[1]}, {format_number(low)}"
+    )
+    cells = tuple(
+        tuple(
+            HeatCell(value, (value - low) / max(high - low, 1e-9)) if value is not None else HeatCell(None)
+            for category in categories
+            for value in [values.get((language, category))]
+        )
+        for language in languages
+    )
+    names = tuple(data.name(language) for language in languages)
+    chart = HeatChart(
+        title,
+        "Tokens per word by language and category; the values are in the table below.",
+        "language",
+        "category",
+        names,
+        tuple(categories),
+        cells,
+    )
+    sheet = Sheet.build(
+        "Tokens per word by language and category",
+        ["language", *(Heading(category, "number") for category in categories)],
+        [(data.name(name), *(values.get((name, category)) for category in categories)) for name in languages],
+    )
+    how_to_read = (
+        "Tokens per word of the multilingual tokenizer by language (row) and category (column). Darker is more "
+        "expensive."
+    )
+    return [Figure("categories", title, how_to_read, chart, sheet, folded=len(languages) > MANY_ROWS)]
 
 
 def _all_metrics(data: StudyData) -> Sheet:
     known = {row["metric"] for row in data.rows("metrics")}
     metrics = [metric for metric in all_metrics() if metric.name in known]
-    headings = [Heading(_heading(metric), _kind(metric), f"{metric.formula}. {_better(metric)}") for metric in metrics]
+    headings = [
+        Heading(_heading(metric), _kind(metric.name), f"{metric.formula}. {_better(metric)}") for metric in metrics
+    ]
     rows = [
         (data.name(language), *(data.estimate(metric.name, language).value for metric in metrics))
         for language in [*data.languages, *([OVERALL] if len(data.languages) > 1 else [])]
@@ -140,8 +182,12 @@ def _heading(metric: Metric) -> str:
     return f"{metric.title}{arrow}"
 
 
-def _kind(metric: Metric) -> Kind:
-    return "share" if metric.name in SHARES else "number"
+def _format(metric: str) -> Format:
+    return "share" if metric in SHARES else "number"
+
+
+def _kind(metric: str) -> Kind:
+    return "share" if metric in SHARES else "number"
 
 
 def _better(metric: Metric) -> str:

@@ -39,6 +39,7 @@ def method_section(data: StudyData) -> Section:
         name="formulas",
         sortable=False,
         title="Metrics",
+        always_folded=True,
     )
     run = data.results.run
     versions = Sheet.build(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from piecework.common.terms import MULTILINGUAL
 from piecework.report.blocks import Figure, Heading, Kind, Note, Section, Sheet
-from piecework.report.charts import Dot, DotChart, DotRow, HeatCell, HeatChart
-from piecework.report.charts.axes import Format, value_text
+from piecework.report.charts import Bar, BarChart, HeatCell, HeatChart, RangeChart, RangeRow
+from piecework.report.charts.axes import MANY_ROWS, Format, value_text
 from piecework.report.scales import format_number, format_share
 from piecework.report.study_data import StudyData
 
@@ -13,21 +13,23 @@ __all__ = ["monolingual_section"]
 
 
 def monolingual_section(data: StudyData) -> Section | None:
-    """Per language, a bar for the multilingual and a dot for each monolingual tokenizer; then a heat map."""
+    """What sharing the vocabulary costs, all tokenizers on all languages, and the same as a heat map."""
     # With one language, both tokenizers are the same.
     if not data.monolingual or len(data.values("fertility")) < 2:
         return None
+    many = len(data.languages) > MANY_ROWS
     blocks: list[Figure | Sheet | Note] = [
-        _dots(data, "fertility", "monolingual-fertility", "Tokens per word", 1.0, "number", _own_title(data)),
-        _heat(data),
-        _dots(
+        *_cost(data),
+        _ranges(data, "fertility", "monolingual-fertility", "Tokens per word", 1.0, "number", folded=many),
+        _heat(data, folded=many),
+        _ranges(
             data,
             "continued_words",
             "monolingual-continued-words",
             "Words of two or more tokens",
             0.0,
             "share",
-            _continued_title(data),
+            folded=True,
         ),
     ]
     lead = (
@@ -38,39 +40,38 @@ def monolingual_section(data: StudyData) -> Section | None:
     return Section("monolingual", "Compared with monolingual tokenizers", lead, tuple(blocks))
 
 
-def _own_title(data: StudyData) -> str:
-    best, second, cases, cost = 0, 0, 0, []
+def _cost(data: StudyData) -> list[Figure]:
+    """The extra tokens of the multilingual tokenizer; a ratio of tokens, so it holds without spaces as well."""
+    extra = {}
     for language in data.monolingual:
-        values = _by_tokenizer(data, "fertility", language)
-        if language in values and MULTILINGUAL in values:
-            order = sorted(values, key=lambda name: values[name])
-            cases += 1
-            best += order[0] == language
-            second += order[1:2] == [MULTILINGUAL] if order[0] == language else order[0] == MULTILINGUAL
-            cost.append(values[MULTILINGUAL] / values[language] - 1)
-    if not cases:
-        return "No evaluation text for the monolingual tokenizers"
-    each = "every language" if best == cases else f"{best} of {cases} languages"
-    return (
-        f"In {each} its own tokenizer is best; sharing the vocabulary costs {format_share(min(cost))} "
-        f"to {format_share(max(cost))} more tokens"
+        shared, own = (data.estimate("fertility", language, name).value for name in (MULTILINGUAL, language))
+        if shared is not None and own:
+            extra[language] = shared / own - 1
+    if not extra:
+        return []
+    order = sorted(extra, key=lambda name: (-extra[name], name))
+    best = sum(_is_best(data, language) for language in extra)
+    each = "every language" if best == len(extra) else f"{best} of {len(extra)} languages"
+    low, high = format_share(extra[order[-1]]), format_share(extra[order[0]])
+    title = f"Sharing the vocabulary costs {data.inline_name(order[0])} {high} more tokens"
+    if len(order) > 1:
+        title += f", {data.inline_name(order[-1])} {low}" if low != high else f", as {data.inline_name(order[-1])}"
+    bars = tuple(Bar(data.name(name), extra[name], colour=data.colour(name)) for name in order)
+    axis = "Extra tokens of the multilingual tokenizer"
+    listed = ", ".join(f"{bar.label} {format_share(bar.value)}" for bar in bars)
+    floor = min(0.0, *extra.values())
+    chart = BarChart(title, f"{axis}: {listed}.", axis, bars, floor=floor, kind="share")
+    sheet = Sheet.build(axis, ["language", Heading("extra tokens", "share")], [(bar.label, bar.value) for bar in bars])
+    how_to_read = (
+        "Tokens of the multilingual tokenizer compared with the language's own monolingual tokenizer of the same size. "
+        f"Lower is better. In {each} its own tokenizer is best."
     )
+    return [Figure("monolingual-cost", title, how_to_read, chart, sheet)]
 
 
-def _continued_title(data: StudyData) -> str:
-    gaps = {}
-    for language in data.monolingual:
-        values = _by_tokenizer(data, "continued_words", language)
-        if language in values and MULTILINGUAL in values:
-            gaps[language] = (values[language], values[MULTILINGUAL])
-    if not gaps:
-        return "No evaluation text for the monolingual tokenizers"
-    widest = max(gaps, key=lambda name: gaps[name][1] - gaps[name][0])
-    own, shared = gaps[widest]
-    return (
-        f"{format_share(shared, decimals=0)} of the {data.inline_name(widest)} words are split; with its own "
-        f"monolingual tokenizer, {format_share(own, decimals=0)}"
-    )
+def _is_best(data: StudyData, language: str) -> bool:
+    values = _by_tokenizer(data, "fertility", language)
+    return language in values and values[language] == min(values.values())
 
 
 def _by_tokenizer(data: StudyData, metric: str, language: str) -> dict[str, float]:
@@ -79,34 +80,28 @@ def _by_tokenizer(data: StudyData, metric: str, language: str) -> dict[str, floa
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _dots(data: StudyData, metric: str, name: str, axis: str, floor: float, kind: Format, title: str) -> Figure:
+def _ranges(data: StudyData, metric: str, name: str, axis: str, floor: float, kind: Format, *, folded: bool) -> Figure:
     rows = []
-    for language in data.languages:
+    languages = [language for language in data.languages if language not in data.unspaced] or data.languages
+    for language in languages:
         values = _by_tokenizer(data, metric, language)
-        dots = tuple(
-            Dot(data.name(other), values[other], data.looks[other], other == language)
-            for other in data.monolingual
-            if other in values
+        others = tuple(
+            (data.name(other), values[other]) for other in data.monolingual if other in values and other != language
         )
-        rows.append(DotRow(data.name(language), values.get(MULTILINGUAL), dots))
-    chart = DotChart(
-        title,
-        f"{axis}, for text in each language, with the multilingual tokenizer and with each monolingual one. "
-        + " ".join(
-            f"{row.label}: multilingual {value_text(row.bar, kind)}"
-            + "".join(f", {dot.label} {value_text(dot.value, kind)}" for dot in row.dots)
-            + "."
-            for row in rows
-        ),
-        axis,
-        "multilingual",
-        tuple(rows),
-        floor=floor,
-        kind=kind,
+        rows.append(RangeRow(data.name(language), values.get(MULTILINGUAL), values.get(language), others))
+    title = _ranges_title(data, metric, kind)
+    description = f"{axis}, for text in each language, with the multilingual tokenizer and with each monolingual one. "
+    description += " ".join(
+        f"{row.label}: multilingual {value_text(row.shared, kind)}, its own {value_text(row.own, kind)}"
+        + "".join(f", {other} {value_text(value, kind)}" for other, value in row.others)
+        + "."
+        for row in rows
     )
+    labels = ("multilingual", "own tokenizer", "other monolingual tokenizers")
+    chart = RangeChart(title, description, axis, *labels, tuple(rows), floor=floor, kind=kind)
     how_to_read = (
-        "One row per language of the text. The bar is the multilingual tokenizer, each mark a monolingual one in the "
-        "colour and shape of its language; the ring marks the language's own tokenizer. Further left is better."
+        "One row per language of the text. Each tick is a tokenizer of another language; an arrow means that more lie "
+        "beyond the axis. Further left is better. Hover over a mark for its value."
     )
     sheet_kind: Kind = "share" if kind == "share" else "number"
     columns = [MULTILINGUAL, *data.monolingual]
@@ -118,10 +113,25 @@ def _dots(data: StudyData, metric: str, name: str, axis: str, floor: float, kind
             for language in data.languages
         ],
     )
-    return Figure(name, title, how_to_read, chart, sheet)
+    return Figure(name, title, how_to_read, chart, sheet, folded)
 
 
-def _heat(data: StudyData) -> Figure:
+def _ranges_title(data: StudyData, metric: str, kind: Format) -> str:
+    """The language with the widest gap between the multilingual and its own tokenizer."""
+    gaps = {}
+    for language in data.monolingual:
+        values = _by_tokenizer(data, metric, language)
+        if language in values and MULTILINGUAL in values and language not in data.unspaced:
+            gaps[language] = (values[language], values[MULTILINGUAL])
+    if not gaps:
+        return "No evaluation text for the monolingual tokenizers"
+    widest = max(gaps, key=lambda name: gaps[name][1] - gaps[name][0])
+    own, shared = (value_text(value, kind) for value in gaps[widest])
+    unit = "tokens per word" if kind == "number" else "of the words are split"
+    return f"Largest difference, {data.inline_name(widest)}: {shared} {unit}; with its own tokenizer, {own}"
+
+
+def _heat(data: StudyData, *, folded: bool) -> Figure:
     columns = [MULTILINGUAL, *data.monolingual]
     languages = [language for language in data.languages if data.estimate("fertility", language).value is not None]
     values = {
@@ -161,12 +171,16 @@ def _heat(data: StudyData) -> Figure:
         "tokenizer of "
         "its row. A frame marks the tokenizer that was trained on the language of the row."
     )
+    if data.unspaced:
+        how_to_read += (
+            f" Compare only within a row for {data.sentence_list(data.unspaced)}, which are written without spaces."
+        )
     sheet = Sheet.build(
         "Fertility: text by row, tokenizer by column",
         ["text", *(Heading(_tokenizer(data, column), "number") for column in columns)],
         [(data.name(language), *(values[language, column] for column in columns)) for language in languages],
     )
-    return Figure("monolingual-table", title, how_to_read, chart, sheet)
+    return Figure("monolingual-table", title, how_to_read, chart, sheet, folded)
 
 
 def _tokenizer(data: StudyData, name: str) -> str:
@@ -174,4 +188,4 @@ def _tokenizer(data: StudyData, name: str) -> str:
 
 
 def _made_for(data: StudyData, name: str) -> str:
-    return f"the {data.inline_name(name)} tokenizer" if name in data.languages else f"{name}"
+    return f"the {data.inline_name(name)} tokenizer" if name in data.languages else f"the {name} tokenizer"

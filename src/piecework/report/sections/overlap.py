@@ -6,14 +6,16 @@ import numpy as np
 
 from piecework.common.terms import MULTILINGUAL
 from piecework.report.blocks import Figure, Heading, Section, Sheet
-from piecework.report.charts import Bar, BarChart, Line, LineChart
+from piecework.report.charts import Bar, BarChart, BarColumn, BarColumns, Line, Value
+from piecework.report.charts.axes import MANY_ROWS
 from piecework.report.scales import format_share
+from piecework.report.sections.curves import curve_chart
 from piecework.report.sections.sizes import marked_sizes
 from piecework.report.study_data import StudyData
 
 __all__ = ["overlap_section"]
 
-MOST_PAIRS = 21
+MOST_PAIRS = 12
 
 
 def overlap_section(data: StudyData) -> Section | None:
@@ -82,11 +84,22 @@ def _with_multilingual(data: StudyData) -> list[Figure]:
     )
     if len(rows) > 1:
         title += f", {format_share(least['relative'], decimals=0)} of the {data.inline_name(least['first'])} ones"
-    bars = tuple(Bar(data.name(row["first"]), row["relative"], colour=data.looks[row["first"]].colour) for row in rows)
-    listed = ", ".join(f"{bar.label} {format_share(bar.value)}" for bar in bars)
-    axis = "Pieces of the monolingual vocabulary that are also in the multilingual one"
-    chart = BarChart(title, f"{axis}: {listed}.", axis, bars, kind="share")
-    how_to_read = "Frequent pieces are shared more often. The table also has the share of tokens."
+    columns = tuple(
+        BarColumn(title, tuple(Value(row[column]) for row in rows), detail, kind="share")
+        for column, title, detail in (
+            ("relative", "Share of its pieces", "in the multilingual vocabulary"),
+            ("weighted", "Share of its tokens", "on text in its language"),
+        )
+    )
+    names = tuple(data.name(row["first"]) for row in rows)
+    colours = tuple(data.colour(row["first"]) for row in rows)
+    listed = ", ".join(f"{name} {format_share(row['relative'])}" for name, row in zip(names, rows, strict=True))
+    chart = BarColumns(title, f"{columns[0].title} {columns[0].detail}: {listed}.", names, columns, colours)
+    how_to_read = (
+        "How much of each monolingual vocabulary is also in the multilingual one. Frequent pieces are shared more "
+        "often, "
+        "so the share of tokens is higher."
+    )
     sheet = Sheet.build(
         "Monolingual vocabularies in the multilingual one",
         [
@@ -101,7 +114,7 @@ def _with_multilingual(data: StudyData) -> list[Figure]:
         ],
         [(data.name(row["first"]), row["shared"], row["relative"], row["weighted"]) for row in rows],
     )
-    return [Figure("overlap-multilingual", title, how_to_read, chart, sheet)]
+    return [Figure("overlap-multilingual", title, how_to_read, chart, sheet, folded=len(rows) > MANY_ROWS)]
 
 
 def _curves(data: StudyData) -> list[Figure]:
@@ -119,22 +132,14 @@ def _curves(data: StudyData) -> list[Figure]:
         for language in data.monolingual:
             sizes, values = data.columns("overlap_sizes", language, "vocab_size", column)
             if np.isfinite(values).any():
-                lines.append(Line(data.name(language), data.looks[language], sizes, values))
+                lines.append(Line(data.name(language), data.look(language), sizes, values))
         if not lines or len(lines[0].x) < 2:
             continue
         marked = marked_sizes(data, lines[0].x)
         drawn = tuple(line.since(marked[0]) for line in lines)
         title = _curve_title(data, drawn, what)
-        chart = LineChart(
-            title,
-            f"{axis}, against the size of the multilingual vocabulary. "
-            + " ".join(f"{line.label}: {format_share(line.y[0])} to {format_share(line.y[-1])}." for line in drawn),
-            axis,
-            "Size of the multilingual vocabulary",
-            drawn,
-            tuple(marked),
-            kind="share",
-            height=270,
+        chart = curve_chart(
+            title, axis, drawn, below="Size of the multilingual vocabulary", marked=marked, kind="share", height=270
         )
         sheet = Sheet.build(
             f"{axis}, by size of the multilingual vocabulary",
@@ -146,7 +151,7 @@ def _curves(data: StudyData) -> list[Figure]:
             "size. "
             "Marks are the sizes of the study."
         )
-        figures.append(Figure(name, title, how_to_read, chart, sheet))
+        figures.append(Figure(name, title, how_to_read, chart, sheet, folded=True))
     return figures
 
 

@@ -10,9 +10,10 @@ from piecework.common.terms import OVERALL
 from piecework.evaluation.metrics import Array
 from piecework.report.blocks import Figure, Heading, Kind, Note, Section, Sheet
 from piecework.report.charts import Line, LineChart
-from piecework.report.charts.axes import Format, value_text
+from piecework.report.charts.axes import Format
 from piecework.report.palette import Look
 from piecework.report.scales import format_share, nice_ticks
+from piecework.report.sections.curves import FEW_LINES, curve_chart
 from piecework.report.study_data import StudyData
 
 __all__ = ["marked_sizes", "sizes_section"]
@@ -41,11 +42,6 @@ def sizes_section(data: StudyData) -> Section | None:
         _curves(data, "continued_words", marked, 0.0, "Words of two or more tokens"),
         *_gains(data, marked, unit),
         _choice(data, marked, unit),
-        Note(
-            "Nothing is interpolated: one pass over the text gives the exact value at every size from "
-            f"{int(sizes[0]):,} to {int(sizes[-1]):,}. The drawn lines have up to two points per pixel; "
-            "results/sizes.parquet has all sizes."
-        ),
     ]
     lead = (
         "A larger vocabulary needs fewer tokens, but each piece adds a row to the embeddings of the model, and each "
@@ -56,10 +52,10 @@ def sizes_section(data: StudyData) -> Section | None:
 
 def _lines(data: StudyData, metric: str, start: float) -> list[Line]:
     lines = []
-    for language in data.languages:
+    for language in data.spaced or data.languages:
         sizes, values = data.curve(metric, language)
         if np.isfinite(values).any():
-            lines.append(Line(data.name(language), data.looks[language], sizes, values).since(start))
+            lines.append(Line(data.name(language), data.look(language), sizes, values).since(start))
     return lines
 
 
@@ -71,22 +67,14 @@ def _curves(data: StudyData, metric: str, marked: list[int], floor: float, axis:
     name = "Fertility falls" if metric == "fertility" else "Continued words fall"
     title = f"From {marked[0]:,} to {marked[-1]:,} pieces, {name[0].lower()}{name[1:]}"
     if order:
-        title += f" by {format_share(falls[order[0]], decimals=0)} ({order[0]})"
-    if len(order) > 1:
-        title += f" to {format_share(falls[order[-1]], decimals=0)} ({order[-1]})"
-    chart = LineChart(
-        title,
-        f"{axis} against the vocabulary size. "
-        + " ".join(
-            f"{line.label}: {value_text(float(line.y[0]), kind)} to {value_text(float(line.y[-1]), kind)}."
-            for line in lines
-        ),
-        axis,
-        "Vocabulary size",
-        tuple(lines),
-        tuple(marked),
-        floor=floor,
-        kind=kind,
+        low, high = (format_share(falls[name], decimals=0) for name in (order[0], order[-1]))
+        title += f" by {low}" if low == high else f" by {low} ({order[0]}) to {high} ({order[-1]})"
+    sizes, overall = data.curve(metric)
+    reference = None
+    if not data.unspaced:
+        reference = Line(data.name(OVERALL), data.look(OVERALL), sizes, overall).since(marked[0])
+    chart = curve_chart(
+        title, axis, lines, below="Vocabulary size", marked=marked, reference=reference, floor=floor, kind=kind
     )
     sheet_kind: Kind = "share" if kind == "share" else "number"
     sheet = Sheet.build(
@@ -95,10 +83,15 @@ def _curves(data: StudyData, metric: str, marked: list[int], floor: float, axis:
         [(size, *(line.at(size) for line in lines)) for size in marked],
     )
     how_to_read = (
-        "The multilingual tokenizer at every size. Marks are the sizes of the study. Lower is better. "
+        "The multilingual tokenizer at every size, exact and not interpolated. Marks are the sizes of the study. "
+        "Lower is better. "
         "Where a line is flat, more pieces no longer help."
     )
-    return Figure(f"sizes-{metric.replace('_', '-')}", title, how_to_read, chart, sheet)
+    if len(lines) > FEW_LINES:
+        how_to_read += " The number is the value at the full size." + (
+            " The grey line is all text." if reference else ""
+        )
+    return Figure(f"sizes-{metric.replace('_', '-')}", title, how_to_read, chart, sheet, folded=metric != "fertility")
 
 
 def _gain(sizes: Array, values: Array, unit: int) -> tuple[Array, Array]:
@@ -116,10 +109,11 @@ def _gain(sizes: Array, values: Array, unit: int) -> tuple[Array, Array]:
 def _gains(data: StudyData, marked: list[int], unit: int) -> list[Figure]:
     # The first sizes gain so much that they would squash the rest of the chart.
     start = marked[1] if len(marked) > 3 else marked[0]
-    looks = {**data.looks, OVERALL: Look("var(--axis)", "circle")}
     lines = []
-    for language in [*data.languages, OVERALL]:
-        line = Line(data.name(language), looks[language], *_gain(*data.curve("fertility", language), unit))
+    # Many lines would tangle: then all text alone.
+    languages = data.languages if len(data.languages) <= FEW_LINES else []
+    for language in [*languages, OVERALL]:
+        line = Line(data.name(language), data.look(language), *_gain(*data.curve("fertility", language), unit))
         line = line.since(start)
         if np.isfinite(line.y).any():
             lines.append(line)
@@ -136,7 +130,7 @@ def _gains(data: StudyData, marked: list[int], unit: int) -> list[Figure]:
         tuple(lines),
         tuple(marked),
         kind="share",
-        height=290,
+        height=250,
     )
     points = [size for size in marked if overall.at(size) is not None] or [int(overall.x[0]), int(overall.x[-1])]
     sheet = Sheet.build(

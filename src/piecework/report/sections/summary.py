@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from piecework.common.terms import OVERALL
+from piecework.report.blocks import Figure
 from piecework.report.scales import format_number
+from piecework.report.sections.cost import cost_figure
 from piecework.report.study_data import StudyData
 
 __all__ = ["Card", "Finding", "Summary", "make_summary"]
@@ -38,17 +40,22 @@ class Summary:
     description: str
     facts: tuple[tuple[str, str], ...]
     cards: tuple[Card, ...]
+    figure: Figure | None
     findings: tuple[Finding, ...]
 
 
 def make_summary(data: StudyData) -> Summary:
     """The top of the report, from the study's settings and tables."""
-    sentences = data.rows("summary")[:MOST_FINDINGS]
+    figure = cost_figure(data)
+    # One of the findings is the title of the figure.
+    headline = figure.title.replace("\u00a0", " ") + "." if figure is not None else None
+    sentences = [row for row in data.rows("summary") if row["sentence"] != headline][:MOST_FINDINGS]
     return Summary(
         data.results.name,
         data.results.study.description,
         tuple(_facts(data)),
         tuple(_cards(data)),
+        figure,
         tuple(Finding(row["sentence"], row["certainty"]) for row in sentences),
     )
 
@@ -88,14 +95,16 @@ def _cards(data: StudyData) -> list[Card]:
         cards.append(
             Card(_size(sum(row["train_bytes"] for row in corpus)), "training text", _count(documents, "document"))
         )
-    overall = data.estimate("fertility", OVERALL)
+    # Tokens per word of all text mean nothing if some languages have no spaces.
+    metric, label = ("bytes_per_token", "bytes per token") if data.unspaced else ("fertility", "tokens per word")
+    overall = data.estimate(metric, OVERALL)
     if overall.value is not None:
         interval = (
             f"95 % interval {format_number(overall.low)}–{format_number(overall.high)}"
             if overall.low is not None
             else "too few documents for an interval"
         )
-        cards.append(Card(format_number(overall.value), "tokens per word, all text", interval))
+        cards.append(Card(format_number(overall.value), f"{label}, all text", interval))
     return cards
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from piecework.common.terms import MULTILINGUAL
-from piecework.report.blocks import Figure, Heading, Section, Sheet, printable
+from piecework.report.blocks import Figure, Heading, Section, Sheet
 from piecework.report.charts import Bar, BarChart, Column, Histogram
+from piecework.report.charts.axes import MANY_ROWS
 from piecework.report.scales import format_share
 from piecework.report.study_data import StudyData
 
@@ -111,18 +112,15 @@ def _examples(data: StudyData) -> list[Sheet]:
         rows.append((length, len(pieces), pieces.column("piece").take(first).to_pylist()))
     return [
         Sheet.build(
-            "The most frequent pieces of each length in the evaluation text.",
+            "In the evaluation text.",
             [Heading("characters", "count"), Heading("pieces", "count"), Heading("most frequent", "pieces")],
             rows,
             name="pieces-by-length",
             sortable=False,
-            title=f"From {_quoted(rows[0][2])} to {_quoted(rows[-1][2])}" if rows else "",
+            title="Most frequent pieces by length",
+            always_folded=True,
         )
     ]
-
-
-def _quoted(pieces: list[str]) -> str:
-    return f"“{printable(pieces[0])}”"
 
 
 def _use(data: StudyData) -> list[Figure]:
@@ -141,7 +139,7 @@ def _use(data: StudyData) -> list[Figure]:
         Bar(
             data.name(row["language"]),
             row["share_of_use"],
-            colour=data.looks[row["language"]].colour,
+            colour=data.colour(row["language"]),
         )
         for row in rows
     )
@@ -174,4 +172,4 @@ def _use(data: StudyData) -> list[Figure]:
         "a "
         "language with more text does not look larger. The bars add up to 100 %."
     )
-    return [Figure("vocabulary-use", title, how_to_read, chart, sheet)]
+    return [Figure("vocabulary-use", title, how_to_read, chart, sheet, folded=len(rows) > MANY_ROWS)]

@@ -109,6 +109,29 @@
     if (holder.querySelector(".chart")) button("Save SVG", () => save(tools.dataset.name, drawing(holder)), tools);
   }
 
+  // Tooltips of charts appear at once, and on touch; without this script the browser shows them after a while.
+  const floating = document.createElement("div");
+  floating.className = "floating";
+  floating.hidden = true;
+  document.body.append(floating);
+  for (const title of document.querySelectorAll(".chart svg > :not(title, desc) title, .chart svg > * > title:not(svg > title)")) {
+    const owner = title.parentElement;
+    if (owner.tagName === "svg") continue;
+    owner.dataset.tip = title.textContent;
+    title.remove();
+  }
+  document.addEventListener("pointermove", (event) => {
+    const tip = event.target.dataset?.tip;
+    floating.hidden = !tip;
+    if (!tip) return;
+    floating.textContent = tip;
+    const { width, height } = floating.getBoundingClientRect();
+    const left = event.clientX + 14 + width > innerWidth ? event.clientX - width - 10 : event.clientX + 14;
+    floating.style.left = `${Math.max(4, left)}px`;
+    floating.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - height - 4))}px`;
+  });
+  document.addEventListener("scroll", () => { floating.hidden = true; }, { passive: true });
+
   // Marks the current section in the contents.
   const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
   const inView = new Set();
