@@ -4,42 +4,14 @@ import random
 from typing import Any
 
 import pytest
+import sentencepiece
 
 import piecework as pw
 from piecework.tokenizer.edit import edit
 from sentencepiece_oracle import PLAIN, parse, sp_train_with
 
-WORDS = [
-    "den",
-    "som",
-    "",
-    "väntar",
-    "på",
-    "något",
-    "gott",
-    "",
-    "",
-    "",
-    "aldrig",
-    "för",
-    "länge",
-    "hade",
-    "ha",
-    "haha",
-    "12",
-    "345",
-    "字字",
-    "你好",
-    "def",
-    "",
-    "return",
-    "",
-    "",
-    "x",
-    "ab",
-    "abab",
-    "aab",
-]
+SENTENCE = "den som  väntar på något gott    aldrig för länge hade ha haha 12 345 字字 你好 def  return   x ab abab aab"
+WORDS = SENTENCE.split(" ")
 
 
 def drawn_arguments(rng: random.Random) -> dict[str, Any]:
@@ -69,6 +41,7 @@ def drawn_arguments(rng: random.Random) -> dict[str, Any]:
     return arguments
 
 
+@pytest.mark.skipif(sentencepiece.__version__ == "0.2.2", reason="0.2.2 ends the process on some of these settings")
 @pytest.mark.parametrize("seed", range(25))
 def test_random_models(seed: int) -> None:
     rng = random.Random(seed)

@@ -1,6 +1,7 @@
 """A study as a whole: what it leaves behind, and what of it is done again when something changes."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -221,14 +222,27 @@ def test_latex(study: Path) -> None:
     folder = results.folder / "results" / "latex"
     names = {path.stem for path in folder.iterdir()}
     assert names == {
-        *("vocabulary", "overlap", "fertility", "continued_words"),
-        *("fertility_by_size", "continued_words_by_size"),
+        *("datasets", "weights", "parameters", "vocabulary", "fertility", "continued_words"),
+        *("fertility_by_size", "continued_words_by_size", "overlap", "overlap_by_size"),
     }
     fertility = results.tables["metrics"].where(metric="fertility", language="sv", tokenizer="multilingual").rows()[0]
     text = (folder / "fertility.tex").read_text()
     assert f"{fertility['value']:.3f}" in text
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
-    assert "user-defined" in (folder / "vocabulary.tex").read_text()
+    for path in folder.iterdir():
+        rows = [line for line in path.read_text().splitlines() if line.endswith(r" \\")]
+        assert len({len(re.findall(r"(?<!\\)&", row)) for row in rows}) == 1, path
+    # Pieces are numbered from 1.
+    vocabulary = (folder / "vocabulary.tex").read_text()
+    assert r"special & 4 & 1--4 & \texttt{\textless{}pad\textgreater{}} " in vocabulary
+    assert "& 618--640 &" in vocabulary
+    assert r"vocab\_size & 640 \\" in (folder / "parameters.tex").read_text()
+    read = {row["subset"]: row["read_bytes"] for row in results.tables["corpus"].rows()}
+    sums = [line for line in (folder / "datasets.tex").read_text().splitlines() if line.startswith("all &")]
+    assert sums[0].split(" & ")[-1] == rf"{sum(read.values()) / 1e6:.1f} \\"
+    assert "Icelandic" in (folder / "weights.tex").read_text()
+    curve = results.tables["overlap_sizes"].where(language="sv", vocab_size=400).rows()[0]
+    assert f"Swedish & {curve['relative_to_other']:.2f} &" in (folder / "overlap_by_size.tex").read_text()
 
 
 def test_force_does_all_again_and_takes_over(study: Path) -> None:

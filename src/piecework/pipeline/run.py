@@ -1,79 +1,27 @@
-"""`piecework.run`: the stages of a study in order; a stage whose inputs have not changed is skipped."""
+"""`piecework.run`: a whole study, into a folder that is checked and locked first."""
 
 from __future__ import annotations
 
 import os
-import platform
-import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
 
-from piecework import __version__
-from piecework.common.files import prepare_output, replace_atomically
-from piecework.common.terms import MULTILINGUAL
-from piecework.common.threads import in_threads
-from piecework.corpus.parallel_text import ParallelText
+from piecework.common.files import prepare_output
 from piecework.counting.description import read_description
 from piecework.counting.local import default_out
 from piecework.counting.lock import locked
 from piecework.counting.machine import available_cores
 from piecework.counting.spark_cluster import Cluster
-from piecework.counting.store import Counts
 from piecework.errors import InputError
-from piecework.evaluation.metrics import all_metrics
-from piecework.evaluation.tables import Table
-from piecework.evaluation.units import EvaluationUnits
-from piecework.pipeline.counts import StudyCounts, counts_of
-from piecework.pipeline.outside import compare_outside, load_all, stamps
-from piecework.pipeline.parallel import load_parallel
-from piecework.pipeline.passages import choose_passages, load_passages, save_passages
 from piecework.pipeline.results import StudyResults
-from piecework.pipeline.tokenizers import Trained, Training
-from piecework.results.cards import write_cards
-from piecework.results.folder import (
-    FIGURES_FOLDER,
-    LATEX_FOLDER,
-    REPORT_FILE,
-    RESULTS_FOLDER,
-    RUN_FILE,
-    STUDY_FILE,
-    TOKENIZERS_FOLDER,
-)
-from piecework.results.latex import write_latex
-from piecework.results.state import State, key_of
-from piecework.results.study_tables import study_tables, study_units
-from piecework.study.resolved import resolved_toml
+from piecework.pipeline.stages import STAGES, Progress, Stage, StudyRun
+from piecework.results.folder import REPORT_FILE, RESULTS_FOLDER, RUN_FILE, TOKENIZERS_FOLDER
+from piecework.results.state import State
 from piecework.study.study import Study
-from piecework.tokenizer.any_tokenizer import AnyTokenizer
-from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["STAGES", "Progress", "Stage", "run"]
 
-Stage = Literal["counting", "merging", "training", "evaluating", "comparing", "reporting"]
-Progress = Callable[[Stage, int, int], None]
-"""Called with the stage, the amount done and the total; not called for a stage with nothing to do."""
-
-STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps", "texts"]] = {
-    "counting": "bytes",
-    "merging": "tables",
-    "training": "pieces",
-    "evaluating": "steps",
-    "comparing": "texts",
-    "reporting": "steps",
-}
-"""The stages in order, and the unit of each stage's progress."""
-
-PASSAGES_FILE = "passages.json"
-# Raise this when the same tokenizers and counts give different tables.
-EVALUATION_FORMAT = 3
-CSV_STEP = 100
-"""CSV files list every hundredth vocabulary size; Parquet files list all."""
-
-_PACKAGES = ("piecework", "pyarrow", "numpy")
 _OURS = (RUN_FILE, TOKENIZERS_FOLDER, RESULTS_FOLDER, REPORT_FILE)
 
 
@@ -102,7 +50,7 @@ def run(
     prepare_output(folder, [])
     with locked(folder / ".lock"):
         _remove_unfinished(folder)
-        stages = _Run(
+        stages = StudyRun(
             study,
             State(folder),
             threads=threads or available_cores(),
@@ -151,242 +99,3 @@ def _remove_unfinished(folder: Path) -> None:
     for parent in (folder, folder / RESULTS_FOLDER, folder / TOKENIZERS_FOLDER):
         for path in parent.glob(".*.tmp") if parent == folder else parent.rglob(".*.tmp"):
             path.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    study: Study
-    state: State
-    threads: int
-    memory: int | str | None
-    force: bool
-    allow_empty: bool
-    latex: bool
-    progress: Progress
-    warn: Callable[[str], None]
-    cluster: Cluster | None
-
-    def run(self) -> None:
-        if self.state.damage:
-            self.warn(f"running every stage again: {self.state.damage}")
-        if self.force:
-            self.state.forget()
-        if self.force or not self.state.run:
-            # The first file marks the folder as this study's.
-            self.state.write({"study": self.study.name, "complete": False})
-        # Loaded first, so that a broken file does not end hours of work.
-        outside = load_all(self.study)
-        parallel = load_parallel(self.study)
-        counted = self._count()
-        self._passages(counted)
-        units = study_units(counted.counts)
-        trained = Training(
-            self.study,
-            counted,
-            self.state,
-            threads=self.threads,
-            progress=lambda done, total: self.progress("training", done, total),
-            warn=self.warn,
-            meanwhile=units.prepare,
-        ).run()
-        made_study = self._write_study(counted)
-        tables = self._evaluate(counted, trained, units, parallel)
-        made = ["evaluation", *self._compare(counted, trained.stages, outside, parallel)]
-        results = self._results(counted.counts, list(trained.stages), tables)
-        made += self._present(results, made)
-        self.state.remove_all_but(["counts", "passages", *made_study, *trained.stages.values(), *made])
-        self._finish(results)
-
-    def _count(self) -> StudyCounts:
-        started = time.monotonic()
-        counted = counts_of(
-            self.study,
-            self.state,
-            threads=self.threads,
-            memory=self.memory,
-            force=self.force,
-            allow_empty=self.allow_empty,
-            progress=self.progress,
-            warn=self.warn,
-            cluster=self.cluster,
-        )
-        rows = counted.counts.subset_rows
-        for column, side, setting in (("train_copies", "train", "train"), ("eval_documents", "evaluate", "eval")):
-            if not any(row[column] for row in rows):
-                raise InputError(
-                    f"no document of {sum(row['read_documents'] for row in rows):,} was sampled to {side} on; "
-                    f"raise {setting} in [sampling]"
-                )
-        for language in counted.counts.languages:
-            if not any(row["eval_documents"] for row in rows if row["language"] == language):
-                self.warn(f'the language "{language}" has no text to evaluate on, so it has no metrics')
-        if not self.state.is_done("counts", counted.key):
-            # No outputs are listed: the counts have a record of their own, and may be too large to hash.
-            with self.state.doing("counts", counted.key, spent_s=time.monotonic() - started):
-                pass
-        return counted
-
-    def _passages(self, counted: StudyCounts) -> None:
-        path = self.state.folder / PASSAGES_FILE
-        passages = choose_passages(counted.counts.description["passages"])
-        key = key_of("passages", [astuple(passage) for passage in passages])
-        if not self.state.is_done("passages", key):
-            with self.state.doing("passages", key) as outputs:
-                save_passages(path, passages)
-                outputs.append(path)
-
-    def _write_study(self, counted: StudyCounts) -> list[str]:
-        """Writes the study with all settings resolved. The names of the stages."""
-        path = self.state.folder / STUDY_FILE
-        if self.study.file is not None and path.exists() and path.samefile(self.study.file):
-            # The user's own study file is in the output folder. It keeps its comments, and is not ours to remove.
-            self.state.stages.pop("study", None)
-            return []
-        text = resolved_toml(self.study, self.state.folder, counted.counts.weights)
-        if not self.state.is_done("study", key := key_of("study", text)):
-            with self.state.doing("study", key) as outputs:
-                with replace_atomically(path) as temporary:
-                    temporary.write_text(text, encoding="utf-8")
-                outputs.append(path)
-        return ["study"]
-
-    def _evaluate(
-        self, counted: StudyCounts, trained: Trained, units: EvaluationUnits, parallel: ParallelText | None
-    ) -> Mapping[str, Table]:
-        """The tables; empty if the stage was skipped."""
-        folder = self.state.folder / RESULTS_FOLDER
-        metrics = [(metric.name, metric.formula, metric.units) for metric in all_metrics()]
-        weights_of = counted.counts.weights
-        weights = [(name.language, name.category, str(weight)) for name, weight in sorted(weights_of.items())]
-        made = self.state.outputs(["passages", *trained.stages.values()])
-        settings = [parallel and parallel.key, self.study.analysis.paper_findings]
-        skipped = counted.counts.description["skipped"]
-        key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made, skipped, settings)
-        if self.state.is_done("evaluation", key):
-            return {}
-        with self.state.doing("evaluation", key) as outputs:
-            tables = study_tables(
-                trained.load(),
-                counted.counts,
-                load_passages(self.state.folder / PASSAGES_FILE),
-                units=units,
-                parallel=parallel,
-                paper_findings=self.study.analysis.paper_findings,
-                threads=self.threads,
-                progress=lambda done, total: self.progress("evaluating", done, total),
-            )
-            prepare_output(folder, [])
-            for written in in_threads(
-                lambda name: _write_table(tables[name], folder / name), tables, threads=self.threads
-            ):
-                outputs += written
-        return tables
-
-    def _compare(
-        self,
-        counted: StudyCounts,
-        tokenizers: Mapping[str, str],
-        outside: Mapping[str, AnyTokenizer],
-        parallel: ParallelText | None,
-    ) -> list[str]:
-        """Compares with outside tokenizers, if the study names some. Returns the names of the stages."""
-        if not outside:
-            # Before the report, which shows every table that exists.
-            self.state.remove_all_but(self.state.stages.keys() - {"outside"})
-            return []
-        made = self.state.outputs([tokenizers[MULTILINGUAL]])
-        versions = _versions(("tokenizers", "tiktoken"))
-        key = key_of("outside", counted.key, stamps(self.study), made, versions, parallel and parallel.key)
-        if not self.state.is_done("outside", key):
-            with self.state.doing("outside", key) as outputs:
-                tables = compare_outside(
-                    outside,
-                    Tokenizer.load(self.state.folder / TOKENIZERS_FOLDER / MULTILINGUAL),
-                    counted.counts,
-                    parallel=parallel,
-                    progress=lambda done, total: self.progress("comparing", done, total),
-                )
-                for name, table in tables.items():
-                    outputs += _write_table(table, self.state.folder / RESULTS_FOLDER / name)
-        return ["outside"]
-
-    def _results(self, counts: Counts, tokenizers: Sequence[str], tables: Mapping[str, Table]) -> StudyResults:
-        """The results to present. Times are left out, so that files are reproducible."""
-        description = counts.description
-        content: dict[str, Any] = {
-            "study": self.study.name,
-            "seed": self.study.seed,
-            "languages": counts.languages,
-            "tokenizers": list(tokenizers),
-            "settings": self.study.model_dump(mode="json"),
-            "versions": _versions(),
-            "skipped": description["skipped"],
-            "inputs": {"key": description["counting_key"], **description["inputs"]},
-        }
-        return StudyResults(self.state.folder, content, tables=tables)
-
-    def _present(self, results: StudyResults, made: Sequence[str]) -> list[str]:
-        """Writes model cards, the report, its figures and LaTeX. Returns the names of the stages."""
-        folder = self.state.folder
-        settings = {**results.run["settings"], "versions": results.run["versions"]}
-        key = key_of("presentation", __version__, settings, self.state.outputs(made), results.tokenizers)
-        latex = self.latex or "latex" in self.state.stages  # once requested, always kept up to date
-        stages: dict[str, Callable[[], Iterable[Path]]] = {
-            "cards": lambda: write_cards(results),
-            **({"latex": lambda: write_latex(results.tables, folder / LATEX_FOLDER)} if latex else {}),
-            "report": lambda: _write_report(results),
-        }
-        for number, (stage, write) in enumerate(stages.items(), 1):
-            if not self.state.is_done(stage, key):
-                with self.state.doing(stage, key) as outputs:
-                    outputs += write()
-                self.progress("reporting", number, len(stages))
-        return list(stages)
-
-    def _finish(self, results: StudyResults) -> None:
-        """Writes run.json if anything in it has changed."""
-        done = self.state.stages.values()
-        content = {
-            **results.run,
-            "complete": True,
-            "elapsed_s": round(sum(stage["elapsed_s"] for stage in done), 3),
-            "peak_memory_bytes": max(stage["peak_memory_bytes"] for stage in done),
-        }
-        if any(self.state.run.get(name) != value for name, value in content.items()):
-            self.state.write(content)
-
-
-def _write_report(results: StudyResults) -> list[Path]:
-    from piecework.report import write_report  # here: a run with nothing to do does not load the report's packages
-
-    return write_report(results, results.report, figures=results.folder / FIGURES_FOLDER)
-
-
-def _write_table(table: Table, path: Path) -> list[Path]:
-    """Writes Parquet with all rows, and CSV with fewer vocabulary sizes."""
-    table.to_parquet(path.with_suffix(".parquet"))
-    if path.name in ("sizes", "overlap_sizes"):
-        table = _thinned(table)
-    table.to_csv(path.with_suffix(".csv"))
-    return [path.with_suffix(".parquet"), path.with_suffix(".csv")]
-
-
-def _thinned(table: Table) -> Table:
-    import numpy as np
-
-    arrow = table.to_arrow()
-    sizes = arrow.column("vocab_size").to_numpy()
-    if not len(sizes):
-        return table
-    listed = (sizes % CSV_STEP == 0) | (sizes == sizes.min()) | (sizes == sizes.max())
-    return Table(arrow.take(np.flatnonzero(listed)), title=table.title)
-
-
-def _versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
-    found = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
-    for package in packages:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

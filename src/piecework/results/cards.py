@@ -10,14 +10,15 @@ from typing import Any
 from piecework import __version__
 from piecework.common.exact import format_percent
 from piecework.common.files import replace_atomically
-from piecework.common.terms import MULTILINGUAL, OVERALL
+from piecework.common.terms import MULTILINGUAL
 from piecework.corpus.languages import CODE, language_name
 from piecework.evaluation.metrics import find_metrics
 from piecework.evaluation.tables import Table, format_value
 from piecework.results.folder import CARD_FILE, TOKENIZERS_FOLDER, StudyFolder
+from piecework.results.sentence import row_name
 from piecework.study.study import Study
 
-__all__ = ["model_card", "write_cards"]
+__all__ = ["format_setting", "model_card", "write_cards"]
 
 METRICS = ("fertility", "continued_words", "word_fertility", "bytes_per_token", "byte_rate")
 
@@ -102,10 +103,11 @@ def _settings(study: Study, vocab_size: int) -> Iterator[str]:
     for name in type(recipe).model_fields:
         if name in recipe.model_fields_set:
             value = vocab_size if name == "vocab_size" else getattr(recipe, name)
-            yield f"| {name} | {_code(_setting(value))} |"
+            yield f"| {name} | {_code(format_setting(value))} |"
 
 
-def _setting(value: object) -> str:
+def format_setting(value: object) -> str:
+    """A setting of a recipe as text."""
     if isinstance(value, bool):
         return str(value).lower()
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -122,7 +124,7 @@ def _metrics(rows: Sequence[Row]) -> Iterator[str]:
     yield f"|---|{'---:|' * len(metrics)}"
     for language, found in by_language.items():
         cells = (_estimate(found[metric.name]) if metric.name in found else "–" for metric in metrics)
-        yield f"| {'all' if language == OVERALL else _cell(language_name(language))} | {' | '.join(cells)} |"
+        yield f"| {_cell(row_name(language))} | {' | '.join(cells)} |"
     yield ""
     yield from (f"- {metric.title}: {metric.formula}; {metric.direction} is better." for metric in metrics)
 

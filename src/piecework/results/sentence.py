@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from piecework.common.percent import format_percent
+from piecework.common.terms import OVERALL
 from piecework.corpus.languages import language_name
 from piecework.evaluation.tables import Table
 
-__all__ = ["Sentence", "capitalised", "certainty", "enumerated"]
+__all__ = ["Sentence", "capitalised", "certainty", "enumerated", "row_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,15 @@ def capitalised(language: str) -> str:
     """
     name = language_name(language)
     return name[:1].upper() + name[1:]
+
+
+def row_name(language: str) -> str:
+    """The name of a language in a table; `overall` says what it pools.
+
+    >>> row_name("sv"), row_name("overall")
+    ('Swedish', 'all languages together')
+    """
+    return "all languages together" if language == OVERALL else language_name(language)
 
 
 def enumerated(names: Sequence[str]) -> str:
