@@ -1,4 +1,4 @@
-"""Every kind of tokenizer behind one interface: ids of its own library, places that cover the text, clear errors."""
+"""Every kind of tokenizer behind one interface: ids of its own library, offsets that cover the text, clear errors."""
 
 import base64
 import json
@@ -34,10 +34,11 @@ def test_kinds(kind: str, outside: dict[str, Path], documents: dict[str, list[st
         assert len(encoded.ids) == len(encoded.starts) == len(encoded.ends)
         assert all(0 <= start <= end <= len(text) for start, end in zip(encoded.starts, encoded.ends, strict=True))
         covered = {
-            place for start, end in zip(encoded.starts, encoded.ends, strict=True) for place in range(start, end)
+            offset for start, end in zip(encoded.starts, encoded.ends, strict=True) for offset in range(start, end)
         }
         assert (
-            not {place for place in set(range(len(text))) - covered if not text[place].isspace()} or kind == "wordpiece"
+            not {offset for offset in set(range(len(text))) - covered if not text[offset].isspace()}
+            or kind == "wordpiece"
         )
         assert all(0 <= number < tokenizer.vocab_size for number in encoded.ids)
 
@@ -64,11 +65,11 @@ def test_tiktoken_agrees_with_byte_level(outside: dict[str, Path]) -> None:
 
 
 def test_places_by_hand(outside: dict[str, Path]) -> None:
-    """Of a character in several tokens, each has the whole of it as its place."""
+    """Each token of a character covers the whole character."""
     for kind in ("ours", "byte-level", "tiktoken"):
         (encoded,) = load_tokenizer(outside[kind]).tokens_batch(["鬱"])
-        places = [(s, e) for s, e in zip(encoded.starts, encoded.ends, strict=True) if e > s]
-        assert places == [(0, 1)] * 3, kind
+        spans = [(s, e) for s, e in zip(encoded.starts, encoded.ends, strict=True) if e > s]
+        assert spans == [(0, 1)] * 3, kind
 
 
 def test_learnt_tokens_are_text(outside: dict[str, Path]) -> None:

@@ -25,7 +25,7 @@ def test_a_metric_of_ones_own(sample: object, tokenizers: dict[str, pw.Tokenizer
             assert (own["low"], own["high"]) == pytest.approx((1 / other["high"], 1 / other["low"]), rel=1e-3)
         assert len(evaluation.sizes.where(metric="tokens_per_character")) == 6
         assert evaluation.curve("sv", "da", "tokens_per_character").values[-1] > 0
-        with pytest.raises(pw.InputError, match="is there already"):
+        with pytest.raises(pw.InputError, match="exists already"):
             pw.metric("tokens_per_character", title="", formula="")(lambda tokens, words: (tokens, words))
     finally:
         metrics.forget(tokens_per_character)

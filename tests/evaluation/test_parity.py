@@ -36,7 +36,7 @@ def test_totals_of_all_sizes(
             assert counted.curve[group, size - smallest].tolist() == expected, (size, language)
 
 
-def test_frequencies_types_and_figures(evaluation: pw.Evaluation, direct: Directly) -> None:
+def test_frequencies_types_and_estimates(evaluation: pw.Evaluation, direct: Directly) -> None:
     for name, tokenizer in evaluation.tokenizers.items():
         frequencies = evaluation.frequency_array(name)
         for group, language in enumerate(evaluation.groups):
@@ -45,10 +45,10 @@ def test_frequencies_types_and_figures(evaluation: pw.Evaluation, direct: Direct
             for token, count in found.frequencies.items():
                 expected[token] = count
             assert frequencies[group].tolist() == expected.tolist()
-            check_figures(evaluation, name, language, found, bare, expected)
+            check_estimates(evaluation, name, language, found, bare, expected)
 
 
-def check_figures(
+def check_estimates(
     evaluation: pw.Evaluation, name: str, language: str, direct: Direct, bare: Direct, frequencies: np.ndarray
 ) -> None:
     rows = {row["metric"]: row for row in evaluation.metrics.where(tokenizer=name, language=language).rows()}

@@ -31,7 +31,7 @@ def check_all_sizes(tokenizer: pw.Tokenizer, texts: list[str], step: int = 1) ->
 
 
 def check_beside_the_large_one(tokenizer: pw.Tokenizer, texts: list[str]) -> None:
-    """A smaller size gets its figures from the pass of the larger tokenizer; alone it has a pass of its own."""
+    """A smaller size gets its metrics from the pass of the larger tokenizer; alone it has a pass of its own."""
     counts = pw.count_units({"x": texts, "y": texts[:1]})
     smallest = int(Sizes.of(tokenizer).vocab_sizes[0])
     sizes = {smallest, (smallest + tokenizer.vocab_size) // 2, tokenizer.vocab_size - 1}

@@ -34,21 +34,21 @@ def test_csv_with_awkward_pieces() -> None:
     ]
 
 
-def test_csv_of_figures_flags_and_lists() -> None:
-    figures = [0.1, 1 / 3, 12.0, 1e-4, 9.99e-5, 1e-7, 9999999999.5, 1e10, 1e16, 1e22, 0.0, -0.0, -2.5, math.nan, None]
+def test_csv_of_numbers_flags_and_lists() -> None:
+    values = [0.1, 1 / 3, 12.0, 1e-4, 9.99e-5, 1e-7, 9999999999.5, 1e10, 1e16, 1e22, 0.0, -0.0, -2.5, math.nan, None]
     written = ["0.1", "0.3333333333333333", "12", "0.0001", "9.99e-05", "1e-07", "9999999999.5", "10000000000"]
     written += ["10000000000000000", "10000000000000000000000", "0", "0", "-2.5", "nan", ""]
-    rows = [(figure, place % 2 == 0 or None, place or None, [place]) for place, figure in enumerate(figures)]
-    lines = pw.Table.of(["figure", "flag", "number", "list"], rows).to_csv().splitlines()
-    assert lines[0] == "figure,flag,number,list"
+    rows = [(value, index % 2 == 0 or None, index or None, [index]) for index, value in enumerate(values)]
+    lines = pw.Table.of(["value", "flag", "number", "list"], rows).to_csv().splitlines()
+    assert lines[0] == "value,flag,number,list"
     assert [line.split(",")[0] for line in lines[1:]] == written
     assert lines[1:3] == ["0.1,True,,[0]", "0.3333333333333333,,1,[1]"]
 
 
 @given(st.lists(st.floats()))
-def test_csv_of_any_figures(figures: list[float]) -> None:
-    text = pw.Table.of(["figure"], [(figure,) for figure in figures], types={"figure": pa.float64()}).to_csv()
-    assert text.splitlines()[1:] == [_csv_field(figure) for figure in figures]
+def test_csv_of_any_numbers(values: list[float]) -> None:
+    text = pw.Table.of(["value"], [(value,) for value in values], types={"value": pa.float64()}).to_csv()
+    assert text.splitlines()[1:] == [_csv_field(value) for value in values]
 
 
 def test_arrow_and_parquet(evaluation: pw.Evaluation, tmp_path: Path) -> None:

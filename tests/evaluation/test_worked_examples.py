@@ -10,7 +10,7 @@ from evaluation.vocabularies import tokenizer_of
 TOKENIZER = tokenizer_of(["ej", "▁h", "▁hej", "▁d", "▁du", "▁b"], "▁abdehjuH0123456789,!?")
 
 
-def figures(text: str) -> dict[str, tuple[float, float]]:
+def totals(text: str) -> dict[str, tuple[float, float]]:
     rows = pw.evaluate(TOKENIZER, pw.count_units({"x": [text]})).metrics.rows()
     return {row["metric"]: (row["numerator"], row["denominator"]) for row in rows}
 
@@ -18,7 +18,7 @@ def figures(text: str) -> dict[str, tuple[float, float]]:
 def test_a_sentence() -> None:
     assert TOKENIZER.encode_pieces("Hej du, hej!") == ["▁", "H", "ej", "▁du", ",", "▁hej", "!"]
     assert TOKENIZER.encode_pieces("Hej du hej") == ["▁", "H", "ej", "▁du", "▁hej"]
-    found = figures("Hej du, hej!")
+    found = totals("Hej du, hej!")
     assert found["fertility"] == (5, 3)
     assert found["continued_words"] == (1, 3)
     assert found["word_fertility"] == (7, 3)
@@ -31,12 +31,12 @@ def test_a_sentence() -> None:
 
 def test_word_types() -> None:
     # Of one space and one word are: hej, du, hej again, and "hej.", which is two tokens.
-    assert figures("a hej du\tdu du hej  du hej.")["single_token_types"] == (2, 3)
+    assert totals("a hej du\tdu du hej  du hej.")["single_token_types"] == (2, 3)
 
 
 def test_indentation() -> None:
     assert TOKENIZER.encode_pieces("a\n    b") == ["▁", "a", "<0x0A>", "▁▁▁", "▁b"]
-    found = figures("a\n    b")
+    found = totals("a\n    b")
     assert found["fertility"] == (5, 3)  # the run of spaces counts as a word
     assert found["continued_words"] == (1, 3)
     assert found["word_fertility"] == (5, 2)
@@ -45,7 +45,7 @@ def test_indentation() -> None:
 
 def test_a_newline() -> None:
     assert TOKENIZER.encode_pieces("a\nb") == ["▁", "a", "<0x0A>", "b"]
-    found = figures("a\nb")
+    found = totals("a\nb")
     assert found["fertility"] == (4, 1)  # the word after the newline does not count
     assert found["word_fertility"] == (4, 2)
     assert found["byte_rate"] == (1, 4)
@@ -53,7 +53,7 @@ def test_a_newline() -> None:
 
 def test_digits() -> None:
     assert TOKENIZER.encode_pieces("2024") == ["▁", "2", "0", "2", "4"]
-    found = figures("2024")
+    found = totals("2024")
     assert found["fertility"] == (5, 1)
     assert found["continued_words"] == (1, 1)
     assert found["split_words"] == (1, 1)
@@ -61,7 +61,7 @@ def test_digits() -> None:
 
 def test_an_emoji_in_bytes() -> None:
     assert TOKENIZER.encode_pieces("😀") == ["▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]
-    found = figures("😀")
+    found = totals("😀")
     assert found["byte_rate"] == (4, 5)
     assert found["bytes_per_token"] == (4, 5)
     assert found["characters_per_token"] == (1, 5)
@@ -79,21 +79,21 @@ def test_punctuation_only() -> None:
 
 def test_an_empty_set() -> None:
     with pytest.raises(pw.InputError, match="no evaluation text in x"):
-        figures_of_nothing()
+        evaluate_nothing()
     evaluation = pw.evaluate(TOKENIZER, pw.count_units({"empty": [], "x": ["hej"]}), sizes=[TOKENIZER.vocab_size])
     assert evaluation.without_text == ["empty"]
     for row in [*evaluation.metrics.where(language="empty").rows(), *evaluation.sizes.where(language="empty").rows()]:
         assert row["value"] is row["low"] is row["high"] is None
 
 
-def figures_of_nothing() -> None:
+def evaluate_nothing() -> None:
     pw.evaluate(TOKENIZER, pw.count_units({"x": []}))
 
 
 def test_renyi_efficiency() -> None:
     """Three tokens, each a third: the entropy is log 3 of whatever order."""
     assert TOKENIZER.vocab_size == 3 + 256 + 6 + 22 + 23
-    found = figures("hej du b")  # ▁hej ▁du ▁b
+    found = totals("hej du b")  # ▁hej ▁du ▁b
     numerator, denominator = found["renyi_efficiency"]
     assert (numerator, denominator) == pytest.approx((log(3), log(310)))
 

@@ -81,7 +81,7 @@ def test_the_study(folder: Path) -> None:
     ]
     for name, table in results.tables.items():
         assert len(table) or name == "skipped", name
-    # Every figure is there, with its interval.
+    # Every estimate is there, with its interval.
     for row in results.tables["metrics"].rows():
         assert row["low"] <= row["value"] <= row["high"] or row["metric"] == "unknown_rate"
     assert len(results.tables["summary"]) == 6

@@ -52,8 +52,8 @@ def test_a_language_without_text(tmp_path: Path) -> None:
     assert 'the language "da" has no text to train on, so it gets no tokenizer of its own' in warnings
     assert 'the language "da" has no text to evaluate on, so it has no metrics' in warnings
     assert "da" not in results.tokenizers
-    figures = results.tables["metrics"].where(language="da", tokenizer="multilingual", metric="fertility").rows()
-    assert [row["value"] for row in figures] == [None]
+    rows = results.tables["metrics"].where(language="da", tokenizer="multilingual", metric="fertility").rows()
+    assert [row["value"] for row in rows] == [None]
     corpus_rows = results.tables["corpus"].where(language="da").rows()
     assert [row["read_documents"] for row in corpus_rows] == [0]
 

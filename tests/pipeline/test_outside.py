@@ -56,7 +56,7 @@ def test_tables_and_report(folder: Path) -> None:
     )
     assert table.rows() == expected.metrics.rows()
     assert results.tables["outside_overlap"].rows() == expected.overlap.rows()
-    # What both stages measure of the study's own tokenizer is one figure.
+    # Both stages measure the same on the study's own tokenizer.
     for row in table.where(tokenizer="multilingual", metric="word_fertility").rows():
         (other,) = (
             results.tables["metrics"]

@@ -86,7 +86,7 @@ class _LeftOut:
         names = frozenset[str]().union(*(metric.totals for metric in metrics))
         text = self._units.text[kind][group].reshape(BLOCKS, -1, len(TEXT_TOTALS)).sum(axis=1)
         occupied = np.flatnonzero(text[:, TEXT_TOTALS.index("characters")])
-        # The totals of each block, and of distinct things those that occur in this block only.
+        # The totals of each block. Of distinct things, a block has those that occur in no other block.
         by_block = dict(zip(TOKEN_TOTALS, self._found.totals[kind][group].sum(axis=1).T, strict=True))
         by_block |= zip(TEXT_TOTALS, text.T, strict=True)
         whole: dict[str, Any] = {name: column.sum() for name, column in by_block.items()}

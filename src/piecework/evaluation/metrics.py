@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from piecework.common.mistakes import did_you_mean
 from piecework.errors import InputError
 
 __all__ = [
@@ -136,9 +136,8 @@ def metric(
     def register(function: Callable[..., tuple[Any, Any]]) -> Metric:
         parameters = frozenset(inspect.signature(function).parameters)
         for parameter in sorted(parameters - set(_TOTALS)):
-            near = difflib.get_close_matches(parameter, _TOTALS, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(_TOTALS)}"
-            raise InputError(f'metric "{name}": no total is called "{parameter}"; {hint}')
+            hint = did_you_mean(parameter, _TOTALS) or f"; there are {', '.join(_TOTALS)}"
+            raise InputError(f'metric "{name}": no total is called "{parameter}"{hint}')
         if name in _registry:
             raise InputError(f'a metric called "{name}" exists already; choose another name')
         made = Metric(name, title, formula, direction, units, function, parameters)
@@ -174,9 +173,8 @@ def find_metrics(names: Iterable[str | Metric] | None) -> list[Metric]:
         elif name in _registry:
             found.append(_registry[name])
         else:
-            near = difflib.get_close_matches(name, _registry, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(_registry)}"
-            raise InputError(f'no metric is called "{name}"; {hint}')
+            hint = did_you_mean(name, _registry) or f"; there are {', '.join(_registry)}"
+            raise InputError(f'no metric is called "{name}"{hint}')
     return found
 
 

@@ -26,11 +26,11 @@ __all__ = ["StudyCounts", "counts_of"]
 
 @dataclass(frozen=True, slots=True)
 class StudyCounts:
-    """The counts of a study, and what later stages have to know of them."""
+    """The counts of a study, and the key that later stages need."""
 
     counts: Counts
     key: str
-    """Of the counts and their settings. Weights that act on counts are not in it."""
+    """A hash of the counts and their settings. Weights that act on counts are not part of it."""
 
 
 def counts_of(
@@ -45,7 +45,7 @@ def counts_of(
     warn: Callable[[str], None],
     cluster: Cluster | None = None,
 ) -> StudyCounts:
-    """The study's counts in its folder; `force` counts again in any case."""
+    """The study's counts in its folder; `force` counts again."""
     folder = state.folder / "counts"
     try:
         plan = Plan.from_study(study)
@@ -58,7 +58,7 @@ def counts_of(
     counts = count_plan(
         plan,
         out=state.folder,
-        threads=None if cluster else threads,  # of this machine
+        threads=None if cluster else threads,  # threads of this machine only
         memory=memory,
         force=force or _has_changed(plan, folder, warn),
         allow_empty=allow_empty,
@@ -70,7 +70,7 @@ def counts_of(
 
 
 def _has_changed(plan: Plan, folder: Path, warn: Callable[[str], None]) -> bool:
-    """Whether the counts in the folder are of this study, but of other settings or files."""
+    """Whether settings or files differ from those of the counts in the folder."""
     try:
         description = read_description(folder)
     except OtherFormatError as error:

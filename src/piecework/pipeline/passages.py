@@ -1,4 +1,4 @@
-"""Passages to show: one of each language, and of code one of each kind, as they were chosen while counting."""
+"""Passages for the report: one per language, and for code one per category, chosen while counting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS_OF_CODE = 4
 
 
 def choose_passages(passages: Sequence[Mapping[str, str]]) -> list[Passage]:
-    """A passage of each language, and of code one of each category, in the order of counts.json."""
+    """A passage for each language, and for code one per category, in the order of counts.json."""
     chosen: dict[str, list[Passage]] = {}
     for passage in (Passage(**each) for each in passages):
         of_language = chosen.setdefault(passage.language, [])
@@ -27,13 +27,13 @@ def choose_passages(passages: Sequence[Mapping[str, str]]) -> list[Passage]:
 
 
 def save_passages(path: Path, passages: Sequence[Passage]) -> None:
-    """Write them as JSON."""
+    """Writes the passages as JSON."""
     content = [{"language": each.language, "category": each.category, "text": each.text} for each in passages]
     with replace_atomically(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load_passages(path: Path) -> list[Passage]:
-    """Read what `save_passages` wrote. The caller has verified the file."""
+    """Reads what `save_passages` wrote. The caller has verified the file."""
     content: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return [Passage(**each) for each in content]

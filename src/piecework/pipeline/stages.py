@@ -147,7 +147,7 @@ class StudyRun:
                 outputs.append(path)
 
     def _write_study(self, counted: StudyCounts) -> list[str]:
-        """Writes the study with all settings resolved. The names of the stages."""
+        """Writes the study with all settings resolved. Returns the names of the stages."""
         path = self.state.folder / STUDY_FILE
         if self.study.file is not None and path.exists() and path.samefile(self.study.file):
             # The user's own study file is in the output folder. It keeps its comments, and is not ours to remove.

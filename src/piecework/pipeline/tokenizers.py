@@ -150,7 +150,7 @@ class Training:
     def _train_left(self, left: dict[str, str]) -> dict[str, str]:
         """Trains several at a time, the multilingual one first, since it takes longest. Returns the stages of sizes.
 
-        A tokenizer is saved while others train. The languages have together about as many words as all text.
+        A tokenizer is saved while others train. All languages together have about as many words as the whole corpus.
         """
         sizes = {} if MULTILINGUAL in left else self._resize()
         pool = ThreadPoolExecutor(max_workers=min(self._threads, len(left) + 1))

@@ -127,7 +127,7 @@ def _scandinavian(fertility: Values) -> Iterator[Check]:
 
 
 def _stands_out(fertility: Values) -> Iterator[Check]:
-    """Icelandic and code, each beside the languages that are neither: foreign tokenizers serve it worse."""
+    """Compares Icelandic, and code, with all other languages by the mean fertility of foreign tokenizers."""
     means = {language: float(np.mean(list(_foreign(fertility, language).values()))) for language in fertility}
     others = {language: mean for language, mean in means.items() if language not in ("is", CODE)}
     for language in ("is", CODE):

@@ -48,7 +48,7 @@ def tabular(
 
 
 def number(value: float | None, *, bold: bool = False, digits: int = 3) -> str:
-    """A number with so many decimals; a dash for None.
+    """A number with `digits` decimals; a dash for None.
 
     >>> print(number(1.25, bold=True), number(None))
     \\textbf{1.250} --
