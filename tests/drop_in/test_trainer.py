@@ -10,7 +10,7 @@ import sentencepiece
 
 from drop_in.models import TEXT
 from piecework.sentencepiece import SentencePieceTrainer, train_model
-from piecework.sentencepiece.arguments import _fields
+from piecework.sentencepiece.arguments import argument_fields
 
 ARGUMENTS: dict[str, Any] = {
     "model_type": "bpe",
@@ -66,9 +66,11 @@ def values_of(field: Any) -> list[Any]:
     return [field.default_value, *others.get(field.type, [7, 0])]
 
 
-@pytest.mark.parametrize("name", sorted(_fields().keys() - {"input", "model_prefix", "model_type"} - NORMALIZING))
+@pytest.mark.parametrize(
+    "name", sorted(argument_fields().keys() - {"input", "model_prefix", "model_type"} - NORMALIZING)
+)
 def test_every_argument(name: str) -> None:
-    for value in values_of(_fields()[name]):
+    for value in values_of(argument_fields()[name]):
         arguments = {"hard_vocab_limit": False, name: value}
         ours, theirs = (outcome(lambda t=t, a=arguments: trained(t, TEXT, **a)) for t in BOTH)
         if isinstance(value, bool | str | int) and (name, value) in NOT_HERE:

@@ -23,6 +23,7 @@ COMMANDS = (
     "validate",
     "count",
     "train",
+    "spm-train",
     "evaluate",
     "report",
     "encode",
@@ -47,7 +48,7 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"piecework.cli.{cmd_name}").command
+        command = importlib.import_module(f"piecework.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -9,7 +9,7 @@ from typing import Any
 from piecework.common.mistakes import did_you_mean
 from piecework.tokenizer.schema import new_specs
 
-__all__ = ["parse_arguments", "split_flags"]
+__all__ = ["argument_fields", "parse_arguments", "split_flags"]
 
 _TRUE, _FALSE = ("1", "t", "true", "y", "yes"), ("0", "f", "false", "n", "no")
 _NORMALIZER_NAMES = {"normalization_rule_name": "name"}
@@ -38,7 +38,7 @@ def parse_arguments(arguments: Mapping[str, object]) -> dict[str, Any]:
     Traceback (most recent call last):
     ValueError: vocab_size = 'many' is no integer
     """
-    fields = _fields()
+    fields = argument_fields()
     parsed: dict[str, Any] = {}
     for name, value in arguments.items():
         if name not in fields:
@@ -47,7 +47,7 @@ def parse_arguments(arguments: Mapping[str, object]) -> dict[str, Any]:
     return parsed
 
 
-def _fields() -> dict[str, Any]:
+def argument_fields() -> dict[str, Any]:
     """The fields that an argument can set, by the argument's name."""
     specs = new_specs()
     trainer, normalizer = specs.trainer_spec.DESCRIPTOR, specs.normalizer_spec.DESCRIPTOR
