@@ -1,10 +1,14 @@
 """The command in a process of its own, and text for it."""
 
+import atexit
 import os
 import pty
 import random
+import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -22,9 +26,23 @@ UNPRIVILEGED = (
 )
 
 
+def _script_folder() -> str:
+    """A folder with a script `piecework`, as an activated environment has it."""
+    folder = Path(tempfile.mkdtemp(prefix="piecework-path-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = folder / "piecework"
+    script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m piecework "$@"\n')
+    script.chmod(0o755)
+    return str(folder)
+
+
+PATH = os.pathsep.join([_script_folder(), os.environ.get("PATH", os.defpath)])
+
+
 def environment(**changes: str) -> dict[str, str]:
+    """The environment of a command: `piecework` is on the PATH, and nothing is said about the terminal."""
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
-    return {**kept, **changes}
+    return {**kept, "PATH": PATH, **changes}
 
 
 def on_a_terminal(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("compare")
+@click.command("compare", short_help="Compare tokenizers of any kind on the same text.")
 @click.argument("tokenizers", metavar="TOKENIZER...", nargs=-1, required=True)
 @click.option("--data", multiple=True, type=click.Path(path_type=Path), help="Compare on documents; may be repeated.")
 @click.option("--counts", type=click.Path(path_type=Path), help="Compare on the counts of a study.")
@@ -95,7 +95,7 @@ def command(
     _write(comparison, output, dict(zip(loaded, tokenizers, strict=True)))
     if sys.stdout.isatty() or output is None:
         first = tokenizers[0].rpartition("=")[2]
-        terminal.suggest("compare", *tokenizers, *_source(data, counts, parallel), "--html")
+        terminal.suggest("compare", *tokenizers, *_source(data, counts, parallel), "--html", into="comparison.html")
         terminal.detail(f"or piecework inspect {first}")
 
 

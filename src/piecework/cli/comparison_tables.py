@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from piecework.cli.output import indented, new_table, stdout_console
+from piecework.cli.wide_table import WideTable
 from piecework.common.percent import format_percent
 
 if TYPE_CHECKING:
@@ -91,16 +92,19 @@ def show(comparison: "Comparison") -> None:
     stdout_console().print(Group(*parts, *(Text(note, style="dim") for note in notes)))
 
 
-def _table(*columns: str, right: bool = True) -> "Table":
+def _table(*columns: str, number: str) -> "Table":
+    """A table of texts, which are folded if they are too long, with one column of numbers, which are not."""
     table = new_table()
-    for number, name in enumerate(columns):
-        table.add_column(name, justify="right" if right and number else "left", no_wrap=True)
+    for name in columns:
+        if name == number:
+            table.add_column(name, justify="right", no_wrap=True)
+        else:
+            table.add_column(name, overflow="fold")
     return table
 
 
 def _tokenizers(comparison: "Comparison") -> "RenderableType":
-    table = _table("", "tokens", "kind")
-    table.columns[2].justify = "left"
+    table = _table("", "tokens", "kind", number="tokens")
     for name, tokenizer in comparison.tokenizers.items():
         table.add_row(name, f"{tokenizer.vocab_size:,}", tokenizer.kind)
     return table
@@ -109,7 +113,7 @@ def _tokenizers(comparison: "Comparison") -> "RenderableType":
 def _values(comparison: "Comparison", metric: "Metric | None") -> "RenderableType":
     from rich.text import Text
 
-    table = _table("language", *comparison.tokenizers)
+    table = WideTable("language", list(comparison.tokenizers))
     for language, cells in grid(comparison, metric):
         texts = [Text(f"{text} *", style="bold green") if best else Text(f"{text}  ") for text, best in cells]
         table.add_row(language, *texts)
@@ -117,7 +121,7 @@ def _values(comparison: "Comparison", metric: "Metric | None") -> "RenderableTyp
 
 
 def _overlap(comparison: "Comparison") -> "RenderableType":
-    table = _table("", *comparison.tokenizers)
+    table = WideTable("", list(comparison.tokenizers))
     shares = {(row["first"], row["second"]): row["relative"] for row in comparison.overlap.rows()}
     for first in comparison.tokenizers:
         cells = [shares.get((first, second)) for second in comparison.tokenizers]
@@ -126,8 +130,7 @@ def _overlap(comparison: "Comparison") -> "RenderableType":
 
 
 def _words(comparison: "Comparison") -> "RenderableType":
-    table = _table("language", "word", "count", *comparison.tokenizers, right=False)
-    table.columns[2].justify = "right"
+    table = _table("language", "word", "count", *comparison.tokenizers, number="count")
     rows_per_language: dict[str, int] = {}
     for language, word, count, cuts in word_rows(comparison):
         rows_per_language[language] = rows_per_language.get(language, 0) + 1

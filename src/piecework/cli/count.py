@@ -10,9 +10,10 @@ import click
 
 from piecework.cli.cluster_options import cluster_options, resolve_cluster
 from piecework.cli.options import LocationType, SizeType
-from piecework.cli.output import new_table, stdout_console, write_json
+from piecework.cli.output import stdout_console, write_json
 from piecework.cli.skipped import warn_about_skipped
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
+from piecework.cli.wide_table import WideTable
 from piecework.common.percent import format_percent
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ __all__ = ["command"]
 UNITS: "dict[str, Unit]" = {"counting": "bytes", "merging": "tables"}
 
 
-@click.command("count")
+@click.command("count", short_help="Sample and count the documents of a study.")
 @click.argument("study_file", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("-o", "--out", type=LocationType(as_text=True), help="Output folder, local or s3:// [default: out/NAME].")
 @cluster_options
@@ -101,7 +102,12 @@ def command(
     elif not terminal.quiet:
         _show(counts)
     _report_skipped(terminal, counts)
-    terminal.suggest("train", "--counts", str(folder))
+    if isinstance(folder, Path):
+        # The study's recipe fits its text; the default of `train` may be too large for it.
+        terminal.suggest("run", study_file, *(() if out is None else ("--out", folder)))
+    else:
+        size = ("--vocab-size", str(study.recipe.vocab_size))
+        terminal.suggest("train", "--counts", str(folder), *size, "--out", f"out/{study.name}")
 
 
 def _count(
@@ -159,10 +165,8 @@ def _count(
 def _show(counts: "Counts") -> None:
     from rich.text import Text
 
-    table = new_table()
-    table.add_column("subset", overflow="fold")
-    for name in ("weight", "documents", "text", "train", "share", "target", "eval", "share", "target", "skipped"):
-        table.add_column(name, justify="right", no_wrap=True)
+    sides = (f"{side}{column}" for side in ("train", "eval") for column in ("", " share", " target"))
+    table = WideTable("subset", ["weight", "documents", "text", *sides, "skipped"])
     rows = counts.subset_rows
     for row in rows:
         table.add_row(
@@ -183,7 +187,6 @@ def _show(counts: "Counts") -> None:
         name: sum(row[name] for row in rows)
         for name in ("read_documents", "read_bytes", "train_copies", "eval_documents", "skipped_records")
     }
-    table.add_section()
     table.add_row(
         "all",
         "",

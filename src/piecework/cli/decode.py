@@ -11,7 +11,7 @@ from piecework.errors import InputError
 __all__ = ["command"]
 
 
-@click.command("decode")
+@click.command("decode", short_help="Turn ids into text.")
 @click.option(
     "-m", "--model", required=True, type=click.Path(path_type=Path), help="A .model file, or the folder of a tokenizer."
 )
@@ -29,9 +29,9 @@ def command(terminal: Terminal, model: Path, file: str) -> None:
       echo "Hej" | piecework encode --model out/nordic --ids | piecework decode --model out/nordic
     """
     from piecework.cli.lines import read_lines
-    from piecework.tokenizer.tokenizer import Tokenizer
+    from piecework.cli.tokenizer_names import load_model
 
-    tokenizer = Tokenizer.load(model)
+    tokenizer = load_model(model)
     vocab_size = tokenizer.vocab_size
     stdout = sys.stdout.buffer
     line_number = 0

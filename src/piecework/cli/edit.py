@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.options import FolderType
+from piecework.cli.options import CountType, FolderType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
 from piecework.errors import InputError
@@ -37,13 +37,13 @@ class Lengths(click.ParamType[tuple[int, int]]):
             self.fail(f'"{value}": write the shortest and the longest length as 2:24', param, ctx)
 
 
-@click.command("edit")
+@click.command("edit", short_help="Add, drop and reserve pieces of a model.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("-o", "--out", type=FolderType(), help="Folder for the new model and id_mapping.json.")
 @click.option(
     "--drop", multiple=True, metavar="PIECE|FILE", help="Drop a piece, or all pieces in a file (one per line)."
 )
-@click.option("--truncate", type=click.IntRange(min=1), metavar="N", help="Drop the last merges until N pieces remain.")
+@click.option("--truncate", type=CountType(), metavar="N", help="Drop the last merges until N pieces remain.")
 @click.option("--whitespace-runs", type=Lengths(), metavar="2:24", help="Add the missing pieces of 2 to 24 ▁.")
 @click.option(
     "--run-order",
@@ -99,9 +99,9 @@ def command(
       piecework edit old.model --whitespace-runs 2:24 --out out/with-runs
       piecework edit out/nordic --drop unwanted.txt --keep-ids --unreachable drop --out out/clean
     """
+    from piecework.cli.tokenizer_names import load_model
     from piecework.common.files import check_output
     from piecework.tokenizer.edit import edit
-    from piecework.tokenizer.tokenizer import Tokenizer
 
     if not (drop or truncate or whitespace_runs or symbols or reserve or pad_to_multiple):
         raise click.UsageError("nothing to edit: give --drop, --truncate, --whitespace-runs, --add-symbol or --reserve")
@@ -109,7 +109,7 @@ def command(
         raise click.UsageError('missing option "--out DIR": the folder to write into')
     if out is not None:
         check_output(out, OUTPUT_NAMES, force=force)
-    tokenizer = Tokenizer.load(model)
+    tokenizer = load_model(model)
     done = edit(
         tokenizer,
         drop=[piece for given in drop for piece in _pieces(given)],
@@ -132,7 +132,7 @@ def command(
         write_json(content)
     if dry_run:
         arguments = [argument for argument in sys.argv[1:] if argument != "--dry-run"]
-        terminal.suggest(*arguments, *(() if out else ("--out", "DIR")))
+        terminal.suggest(*arguments, *(() if out else ("--out", "out/tokenizer")))
     else:
         assert out is not None
         terminal.suggest("verify", out)

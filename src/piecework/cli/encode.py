@@ -1,13 +1,17 @@
 """`piecework encode`: turn lines of text into tokens, or show one text in the tokens of several tokenizers."""
 
 import codecs
+import os
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from piecework.cli.terminal import Terminal, verbosity_options
+from piecework.errors import InputError
 
 if TYPE_CHECKING:
     from piecework.tokenizer.tokenizer import Tokenizer
@@ -15,27 +19,29 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("encode")
+@click.command("encode", short_help="Turn text into tokens.")
 @click.option("-m", "--model", type=click.Path(path_type=Path), help="A .model file, or the folder of a tokenizer.")
 @click.option("--compare", is_flag=True, help="Show how each MODEL splits TEXT, one below the other.")
 @click.option("--pieces", "output", flag_value="pieces", help="Write pieces [default].")
 @click.option("--ids", "output", flag_value="ids", help="Write ids.")
 @click.option("--json", "output", flag_value="json", help="Write one JSON object per line: ids, pieces, offsets.")
-@click.argument("arguments", nargs=-1, metavar="[FILE] | --compare MODEL... TEXT")
+@click.argument("arguments", nargs=-1, metavar="[FILE | TEXT] | --compare MODEL... TEXT")
 @verbosity_options
 @click.pass_obj
 def command(
     terminal: Terminal, model: Path | None, compare: bool, output: str | None, arguments: tuple[str, ...]
 ) -> None:
-    """Encode each line of FILE (or of stdin) into a line of tokens.
+    """Encode TEXT, or each line of FILE (or of stdin), into a line of tokens.
 
-    FILE is text, plain or compressed (.gz, .zst). Offsets count characters; the end is exclusive.
+    FILE is text, plain or compressed (.gz, .zst). An argument that names no file is TEXT. Offsets count characters; the
+    end is exclusive.
 
     With --compare, show how each MODEL splits TEXT: tokens alternate between two colours, or are underlined if
     NO_COLOR is set. A TEXT of - is read from stdin. MODEL is anything that `piecework compare` takes.
 
     \b
     Examples:
+      piecework encode --model out/nordic "Hej världen"
       echo "Hej världen" | piecework encode --model out/nordic
       piecework encode --model out/nordic/tokenizer.model --ids book.txt > book.ids
       piecework encode --model out/nordic --json book.txt.zst | jq .pieces
@@ -47,11 +53,27 @@ def command(
     if model is None:
         raise click.UsageError("missing option --model MODEL; or give --compare MODEL... TEXT")
     if len(arguments) > 1:
-        raise click.UsageError(f"give one FILE, not {len(arguments)}")
+        raise click.UsageError(f"give one FILE or TEXT, not {len(arguments)}; put text in quotes")
     file = arguments[0] if arguments else "-"
+    if file != "-" and not os.path.lexists(file):
+        if _looks_like_a_path(file):
+            raise InputError(f"{file}: no such file; to encode text that looks like a path, pipe it to stdin")
+        _encode(terminal, model, output or "pieces", iter([file.encode(errors="surrogateescape").split(b"\n")]))
+        return
     if Path(file).is_dir():
         raise click.UsageError(f"{file} is a folder; FILE must be a text file")
-    _encode(terminal, model, output or "pieces", file)
+    from piecework.cli.lines import read_lines
+
+    _encode(terminal, model, output or "pieces", read_lines(file, terminal))
+
+
+def _looks_like_a_path(text: str) -> bool:
+    """Whether an argument that names no file was probably meant to.
+
+    >>> [_looks_like_a_path(text) for text in ("book.txt", "data/book", "Hej världen", "Hej!", "i.e. this", "3.5")]
+    [True, True, False, False, False, False]
+    """
+    return not re.search(r"\s", text) and ("/" in text or re.search(r"\.[a-z]+\d*$", text) is not None)
 
 
 def _compare(terminal: Terminal, model: Path | None, output: str | None, arguments: tuple[str, ...]) -> None:
@@ -75,14 +97,13 @@ def _compare(terminal: Terminal, model: Path | None, output: str | None, argumen
         terminal.suggest("playground", *models)
 
 
-def _encode(terminal: Terminal, model: Path, output: str, file: str) -> None:
-    from piecework.cli.lines import read_lines
-    from piecework.tokenizer.tokenizer import Tokenizer
+def _encode(terminal: Terminal, model: Path, output: str, batches: Iterator[list[bytes]]) -> None:
+    from piecework.cli.tokenizer_names import load_model
 
-    tokenizer = Tokenizer.load(model)
+    tokenizer = load_model(model)
     write = {"pieces": _pieces, "ids": _ids, "json": _json}[output]
     stdout = sys.stdout.buffer
-    for lines in read_lines(file, terminal):
+    for lines in batches:
         stdout.write(write(tokenizer, [line.decode(errors=REPLACE_EACH_BYTE) for line in lines]))
         stdout.flush()
     # In a pipe, the next command is already there.

@@ -11,6 +11,7 @@ from piecework.cli.options import (
     LocationType,
     documents_option,
     parallel_option,
+    parse_count,
     pivot_option,
     read_parallel_option,
     text_field_option,
@@ -39,12 +40,12 @@ class SizeList(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         try:
-            return tuple(int(size.strip().replace("_", "")) for size in str(value).split(","))
+            return tuple(parse_count(size) for size in str(value).split(","))
         except ValueError:
-            self.fail(f'"{value}": write sizes as 10000,20000,30000', param, ctx)
+            self.fail(f'"{value}": write sizes as 10000,20000,30000 or 10k,20k,30k', param, ctx)
 
 
-@click.command("evaluate")
+@click.command("evaluate", short_help="Compute metrics of tokenizers, by language.")
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--counts", type=LocationType(), help="Evaluate on the counts of a study: its output folder.")
 @click.option("--data", multiple=True, type=click.Path(path_type=Path), help="Evaluate on documents; may be repeated.")

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from piecework.cli.output import indented, new_table, stdout_console
+from piecework.cli.output import indented, stdout_console
+from piecework.cli.wide_table import WideTable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,10 +59,7 @@ def _one_tokenizer(evaluation: "Evaluation") -> "list[RenderableType]":
     from rich.text import Text
 
     name, tokenizer = next(iter(evaluation.tokenizers.items()))
-    table = new_table()
-    table.add_column("", no_wrap=True)
-    for group in evaluation.groups:
-        table.add_column(group, justify="right", no_wrap=True)
+    table = WideTable("", evaluation.groups)
     with_intervals = len(evaluation.groups) <= COLUMNS_WITH_INTERVALS
     for metric in evaluation.metric_list:
         rows = evaluation.metrics.where(metric=metric.name).rows()
@@ -69,7 +67,8 @@ def _one_tokenizer(evaluation: "Evaluation") -> "list[RenderableType]":
         values = (format_value(row, decimals=decimals, with_interval=with_intervals) for row in rows)
         table.add_row(metric.title, *values)
     title = Text.assemble((name, "bold"), f"  {tokenizer.vocab_size:,} pieces")
-    return [title, indented(table), ""]
+    many = len(evaluation.groups) > COLUMNS_WITH_INTERVALS
+    return [title, indented(table.transposed(evaluation.by) if many else table), ""]
 
 
 def _table(
@@ -83,10 +82,7 @@ def _table(
     from rich.text import Text
 
     found = {(row[evaluation.by], *(row[key] for key in keys)): row for row in rows}
-    table = new_table()
-    table.add_column(evaluation.by, no_wrap=True)
-    for title in columns.values():
-        table.add_column(title, justify="right", no_wrap=True)
+    table = WideTable(evaluation.by, list(columns.values()))
     with_intervals = len(columns) <= COLUMNS_WITH_INTERVALS
     decimals = decimals_of(found.values())
     for group in evaluation.groups:
@@ -129,10 +125,7 @@ def parallel_table(parallel: "Table") -> "list[RenderableType]":
     from rich.text import Text
 
     names = list(dict.fromkeys(parallel.column("tokenizer")))
-    table = new_table()
-    table.add_column("", no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = WideTable("", names)
     for label, rows in premium_rows(parallel).items():
         best = min((row["value"] for row in rows if row["value"] is not None), default=None)
         decimals = decimals_of(rows)

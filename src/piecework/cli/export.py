@@ -19,7 +19,7 @@ RUNTIMES = {
 }
 
 
-@click.command("export")
+@click.command("export", short_help="Write a model in the formats of other runtimes.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--to",
@@ -45,10 +45,10 @@ def command(terminal: Terminal, model: Path, form: str, out: Path, force: bool, 
       piecework export out/nordic/tokenizer.model --to llama --out models/nordic-llama
       piecework export out/nordic --to sentencepiece --out release --force
     """
+    from piecework.cli.tokenizer_names import load_model
     from piecework.tokenizer.export import export
-    from piecework.tokenizer.tokenizer import Tokenizer
 
-    tokenizer = Tokenizer.load(model)
+    tokenizer = load_model(model)
     started = time.monotonic()
     done = export(tokenizer, out, to=form, force=force)  # type: ignore[arg-type]
     for caveat in done.caveats:

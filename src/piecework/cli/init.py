@@ -29,7 +29,7 @@ VOCABULARIES = (
 LISTED_NAMES = 8
 
 
-@click.command("init")
+@click.command("init", short_help="Write a commented study file for a folder of text.")
 @click.argument("folder", default=".", type=click.Path(path_type=Path))
 @click.option(
     "-o",

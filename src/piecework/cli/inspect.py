@@ -20,7 +20,7 @@ __all__ = ["command"]
 BAR_COLUMNS = 40
 
 
-@click.command("inspect")
+@click.command("inspect", short_help="Show the vocabulary and the settings of a model.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object.")
 @verbosity_options
@@ -35,14 +35,14 @@ def command(terminal: Terminal, model: Path, as_json: bool) -> None:
       piecework inspect out/nordic
       piecework inspect out/nordic/tokenizer.model --json | jq .groups
     """
-    from piecework.tokenizer.tokenizer import Tokenizer
+    from piecework.cli.tokenizer_names import load_model
 
-    tokenizer = Tokenizer.load(model)
+    tokenizer = load_model(model)
     if as_json:
         write_json(_summary(tokenizer, model))
     else:
         _show(tokenizer, model)
-    terminal.suggest("encode", "--model", model)
+    terminal.suggest("encode", "--model", model, "Hello world")
 
 
 def _summary(tokenizer: "Tokenizer", model: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,13 @@ if TYPE_CHECKING:
     from piecework.corpus.parallel_text import ParallelText
 
 __all__ = [
+    "CountType",
     "FolderType",
     "LocationType",
     "SizeType",
     "documents_option",
     "parallel_option",
+    "parse_count",
     "pivot_option",
     "read_parallel_option",
     "text_field_option",
@@ -103,6 +106,42 @@ class FolderType(LocationType):
         if not isinstance(folder, Path):
             self.fail(f"{value}: this command writes to local folders only; copy the files afterwards", param, ctx)
         return folder
+
+
+class CountType(click.ParamType[int]):
+    """A whole number from 1, which may be written as 64k, 64_000 or 64,000."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        try:
+            number = parse_count(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if number < 1:
+            self.fail(f"{value} is not 1 or more", param, ctx)
+        return number
+
+
+def parse_count(text: str) -> int:
+    """Parse a whole number, with k for thousand and M for million.
+
+    >>> [parse_count(text) for text in ("64k", "51.2k", "64_000", "64,000", "1M", "-3")]
+    [64000, 51200, 64000, 64000, 1000000, -3]
+    >>> parse_count("64kB")
+    Traceback (most recent call last):
+    ValueError: "64kB" is not a number such as 64000 or 64k
+    """
+    from decimal import Decimal
+
+    match = re.fullmatch(r"(-?[0-9][0-9_,]*(?:\.[0-9]+)?)([kKmM]?)", text.strip())
+    number = Decimal(re.sub("[_,]", "", match[1])) if match else Decimal("0.5")
+    if match:
+        number *= {"": 1, "k": 1000, "m": 1_000_000}[match[2].lower()]
+    if number != int(number):
+        raise ValueError(f'"{text}" is not a number such as 64000 or 64k')
+    return int(number)
 
 
 class SizeType(click.ParamType[int]):

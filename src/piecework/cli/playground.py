@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("playground")
+@click.command("playground", short_help="Open a page that shows tokenizers side by side.")
 @click.argument("sources", nargs=-1, metavar="[STUDY_DIR | MODEL...]")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port [default: 8765, or the next free one].")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")

@@ -2,8 +2,10 @@
 
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from piecework.cli.options import parse_count
 from piecework.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -70,4 +72,9 @@ def _value_for(recipe: "type[Recipe]", key: str, text: str) -> Value:
     value = parse_value(text)
     field = recipe.model_fields.get(key)
     # required_chars=123 is text, although it looks like a number.
-    return text if field and field.annotation is str and not isinstance(value, str) else value
+    if field and field.annotation is str and not isinstance(value, str):
+        return text
+    if field and field.annotation is int and isinstance(value, str):
+        with suppress(ValueError):
+            return parse_count(value)
+    return value

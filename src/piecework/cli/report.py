@@ -11,7 +11,7 @@ from piecework.errors import InputError
 __all__ = ["command"]
 
 
-@click.command("report")
+@click.command("report", short_help="Write the report of a study again.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--out", metavar="FILE", type=click.Path(path_type=Path), help="The report to write [default: DIR/report.html]."

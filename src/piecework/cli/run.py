@@ -22,7 +22,7 @@ __all__ = ["command"]
 DEFAULT_STUDY = Path("study.toml")
 
 
-@click.command("run")
+@click.command("run", short_help="Run a whole study: sample, count, train, evaluate, report.")
 @click.argument("study_file", metavar="[STUDY.toml]", required=False, type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--demo", is_flag=True, help="Use a small corpus of real text instead of STUDY.toml; needs the extra `demo`."

@@ -62,6 +62,7 @@ WITHOUT_EFFECT = {"minloglevel", "random_seed"}
 
 @click.command(
     "spm-train",
+    short_help="Train with the flags and files of SentencePiece's spm_train.",
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     options_metavar="--input=FILE,... --model_prefix=PREFIX --model_type=bpe [FLAG]...",
 )

@@ -2,9 +2,11 @@
 
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -44,10 +46,11 @@ class Terminal:
         indented = message.replace("\n", "\n       ")
         self._write(self._styled("error: ", fg="red", bold=True) + indented)
 
-    def suggest(self, *arguments: str | os.PathLike[str]) -> None:
-        """Write the command to type next, ready to be pasted."""
+    def suggest(self, *arguments: str | os.PathLike[str], into: str = "") -> None:
+        """Write the command to type next, ready to be pasted; its output goes `into` a file."""
         command = shlex.join(os.fspath(argument) for argument in arguments)
-        self.say(self._styled("next: ", dim=True) + self._styled(f"piecework {command}", bold=True))
+        redirection = f" > {shlex.quote(into)}" if into else ""
+        self.say(self._styled("next: ", dim=True) + self._styled(f"{program_name()} {command}{redirection}", bold=True))
 
     def _styled(self, text: str, **style: Any) -> str:
         return click.style(text, **style) if self.is_interactive and not os.environ.get("NO_COLOR") else text
@@ -75,6 +78,16 @@ def verbosity_options(command: Command) -> Command:
         )
         command = option(command)
     return command
+
+
+def program_name() -> str:
+    """Return how this program is called in the user's shell: "piecework" if the PATH leads there, else with a path."""
+    if shutil.which("piecework"):
+        return "piecework"
+    called = Path(sys.argv[0])
+    if called.name == "piecework":
+        return shlex.quote(os.path.relpath(called) if called.is_relative_to(Path.cwd()) else os.fspath(called))
+    return f"{shlex.quote(sys.executable)} -m piecework"
 
 
 def format_bytes(size_bytes: float) -> str:

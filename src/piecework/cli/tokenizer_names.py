@@ -7,20 +7,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from piecework.common.terms import TIKTOKEN
+from piecework.common.mistakes import listed
+from piecework.common.terms import MULTILINGUAL, TIKTOKEN
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
     from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["load_models", "model_names", "named_sources", "tokenizer_names"]
+__all__ = ["load_model", "load_models", "model_names", "named_sources", "tokenizer_names"]
+
+
+def load_model(path: Path) -> Tokenizer:
+    """Load a model; for the output folder of a study, say which tokenizers it has."""
+    from piecework.tokenizer.tokenizer import Tokenizer
+
+    if path.is_dir() and not (path / "tokenizer.model").exists() and (path / "tokenizers").is_dir():
+        names = sorted(folder.name for folder in (path / "tokenizers").iterdir() if folder.is_dir())
+        first = MULTILINGUAL if MULTILINGUAL in names else next(iter(names), "NAME")
+        raise InputError(
+            f"{path} is the output folder of a study; its tokenizers are {listed(names)}: "
+            f"choose one, as {path / 'tokenizers' / first}"
+        )
+    return Tokenizer.load(path)
 
 
 def load_models(paths: Sequence[Path]) -> dict[str, Tokenizer]:
     """Load the models and name each by the shortest end of its path that is unique."""
-    from piecework.tokenizer.tokenizer import Tokenizer
-
-    return {name: Tokenizer.load(path) for name, path in zip(model_names(paths), paths, strict=True)}
+    return {name: load_model(path) for name, path in zip(model_names(paths), paths, strict=True)}
 
 
 def model_names(paths: Sequence[Path]) -> list[str]:

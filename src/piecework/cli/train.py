@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.options import FolderType, LocationType, text_field_option, threads_option
+from piecework.cli.options import CountType, FolderType, LocationType, text_field_option, threads_option
 from piecework.cli.output import write_json
 from piecework.cli.recipe_options import RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
@@ -26,10 +26,10 @@ __all__ = ["command"]
 OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
 
 
-@click.command("train")
+@click.command("train", short_help="Train a BPE tokenizer on text or on counts.")
 @click.argument("inputs", metavar="[INPUT...]", nargs=-1, type=LocationType())
 @click.option("-o", "--out", type=FolderType(), help="Folder for tokenizer.model and tokenizer.vocab.")
-@click.option("--vocab-size", type=click.IntRange(min=1), help="Number of pieces [default: the recipe's].")
+@click.option("--vocab-size", type=CountType(), help="Number of pieces, as 64000 or 64k [default: the recipe's].")
 @click.option(
     "--recipe",
     type=click.Choice(RECIPES),
@@ -122,7 +122,7 @@ def command(
 
         show_train_plan(terminal, resolved, files, text_field=text_field, threads=thread_count, as_json=as_json)
         arguments = [argument for argument in sys.argv[1:] if argument != "--dry-run"]
-        terminal.suggest(*arguments, *(() if out else ("--out", "DIR")))
+        terminal.suggest(*arguments, *(() if out else ("--out", "out/tokenizer")))
         return
     assert out is not None
     if counts_folder is not None:

@@ -23,7 +23,7 @@ __all__ = ["command"]
 FEW_DOCUMENTS = 100
 
 
-@click.command("validate")
+@click.command("validate", short_help="Show a study as resolved, or all of its mistakes.")
 @click.argument("study_file", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object, also for a study with mistakes.")
 @verbosity_options

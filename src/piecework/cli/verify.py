@@ -25,7 +25,7 @@ CONTEXT_TOKENS = 4
 QUOTED_CHARACTERS = 60
 
 
-@click.command("verify")
+@click.command("verify", short_help="Check that all runtimes give the same ids.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--data", multiple=True, type=click.Path(path_type=Path), help="Also compare on these documents; may be repeated."
@@ -72,10 +72,10 @@ def command(
       piecework verify out/nordic --runtimes tokenizers,transformers --fuzzed 20000 --json
     """
     from piecework.cli.progress import show_progress
-    from piecework.tokenizer.tokenizer import Tokenizer
+    from piecework.cli.tokenizer_names import load_model
     from piecework.tokenizer.verify import verify
 
-    tokenizer = Tokenizer.load(model)
+    tokenizer = load_model(model)
     texts = _texts(terminal, tokenizer, data, fuzzed=fuzzed, seed=seed, limit=limit, field=text_field)
     folder = model if model.is_dir() else model.parent
     names = [name.strip() for name in runtimes.split(",") if name.strip()]
@@ -100,7 +100,7 @@ def command(
         if _explained(verification)
         else "all runtimes give the same ids and text"
     )
-    terminal.suggest("compare", model, "OTHER", "--data", "FILE")
+    terminal.suggest("inspect", model)
 
 
 def _texts(
