@@ -76,7 +76,7 @@ def test_text_cannot_steer_the_terminal(models: Path) -> None:
         (["--compare", "only text"], 2, "--compare needs models and a text"),
         (["--compare", "missing.model", "text"], 1, "missing.model: no such file or folder"),
         ([], 2, "missing option --model"),
-        (["--model", "a", "one", "two"], 2, "give one FILE, not 2"),
+        (["--model", "a", "one", "two"], 2, "give one FILE or TEXT, not 2"),
     ],
 )
 def test_mistakes(run: Run, arguments: list[str], code: int, message: str) -> None:

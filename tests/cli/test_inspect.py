@@ -39,7 +39,7 @@ def test_a_table_for_people(run: Run, model: Path) -> None:
     ):
         assert expected in done.stdout
     assert "\x1b" not in done.stdout
-    assert done.stderr.splitlines()[-1] == f"next: piecework encode --model '{model.parent}'"
+    assert done.stderr.splitlines()[-1] == f"next: piecework encode --model '{model.parent}' 'Hello world'"
 
 
 def test_a_plain_model(run: Run, text_file: Path) -> None:
