@@ -43,7 +43,7 @@ void Encoder::trace(std::string_view unit, PrefixEncoder& prefixes, std::vector<
 }
 
 void Encoder::put_special(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const {
-  const auto [symbol, begin, length] = segment;
+  const uint32_t symbol = segment.symbol, begin = segment.begin, length = segment.length;
   const uint32_t end = begin + length;
   if (symbol < model_.size()) {
     if (model_.types[symbol] == PieceType::unused && (*trees_)[symbol].left != kNoSymbol) {

@@ -37,10 +37,12 @@ inline WordTable table_of(const Counts& counts) {
   return table;
 }
 
+// Random choices: from a generator, or from the bytes of an input, and from a generator once these are used up.
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
-  uint64_t below(uint64_t limit) { return engine_() % limit; }  // slightly biased, which does not matter here
+  explicit Random(std::string_view input) : engine_(1), input_(input) {}
+  uint64_t below(uint64_t limit) { return draw(limit) % limit; }  // slightly biased, which does not matter here
   bool chance(uint64_t one_in) { return below(one_in) == 0; }
   template <class Container>
   const auto& pick(const Container& items) {
@@ -97,7 +99,17 @@ class Random {
   }
 
  private:
+  uint64_t draw(uint64_t limit) {
+    const size_t size = limit <= 256 ? 1 : limit <= 65536 ? 2 : 8;
+    if (input_.size() < size) return engine_();
+    uint64_t value = 0;
+    for (const char c : input_.substr(0, size)) value = value << 8 | static_cast<unsigned char>(c);
+    input_.remove_prefix(size);
+    return value;
+  }
+
   std::mt19937_64 engine_;
+  std::string_view input_;
 };
 
 }  // namespace piecework::tests

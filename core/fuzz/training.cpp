@@ -1,0 +1,74 @@
+// Training: any words and options; merges are valid, in order, and nest.
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "fuzz.hpp"
+#include "train/trainer.hpp"
+
+namespace piecework::tests {
+namespace {
+
+TrainingOptions any_options(Random& random) {
+  TrainingOptions options;
+  static constexpr float kCoverages[] = {0.5F, 0.98F, 0.9995F, 1.0F};
+  static constexpr uint32_t kLengths[] = {1, 2, 3, 5, 16, 40};
+  options.character_coverage = random.pick(kCoverages);
+  options.max_sentencepiece_length = random.pick(kLengths);
+  options.split_by_unicode_script = random.chance(2);
+  options.split_by_number = random.chance(2);
+  options.split_digits = random.chance(2);
+  options.add_dummy_prefix = random.chance(2);
+  options.meta_pieces = {"<unk>", "<s>"};
+  if (random.chance(2))
+    options.meta_pieces.insert(options.meta_pieces.end(), {"ab", "a",
+                                                           "\xE2\x96\x81"
+                                                           "b"});
+  if (random.chance(4)) options.required_chars = U"x\u5B57";
+  return options;
+}
+
+size_t characters_in(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(static_cast<unsigned char>(c)); }));
+}
+
+std::vector<std::string> check_training(Random& random, const WordTable& table, const TrainingOptions& options) {
+  const TrainingResult all = train_bpe(table, options, 300 + random.below(1'000), 0, {});
+  std::vector<std::string> pieces;
+  uint64_t previous = UINT64_MAX;
+  for (const Merge& merge : all.merges) {
+    REQUIRE(find_invalid_utf8(merge.piece) == merge.piece.size());
+    REQUIRE(merge.piece.find(kSpaceMarkUtf8, 1) == std::string::npos);
+    REQUIRE(characters_in(merge.piece) >= 2 && characters_in(merge.piece) <= options.max_sentencepiece_length);
+    REQUIRE(merge.frequency <= previous);
+    previous = merge.frequency;
+    pieces.push_back(merge.piece);
+  }
+  const uint64_t wanted = random.below(all.merges.size() + 1);
+  const TrainingResult some =
+      train_bpe(table, options, options.meta_pieces.size() + all.characters.size() + wanted, 0, {});
+  REQUIRE(some.merges.size() == wanted);
+  for (size_t i = 0; i < wanted; ++i) {
+    REQUIRE(some.merges[i].piece == all.merges[i].piece && some.merges[i].frequency == all.merges[i].frequency);
+  }
+  for (const Character& c : all.characters) append_utf8(pieces.emplace_back(), c.code);
+  REQUIRE((std::set<std::string>(pieces.begin(), pieces.end()).size() == pieces.size()));
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<std::string> any_pieces(Random& random, const WordTable& words, bool add_dummy_prefix) {
+  TrainingOptions options = any_options(random);
+  options.add_dummy_prefix = add_dummy_prefix;
+  return check_training(random, words, options);
+}
+
+void fuzz_training(Random& random) {
+  WordTable words = any_words(random);
+  for (uint64_t more = random.below(3); more > 0; --more) words.merge(any_words(random));
+  any_pieces(random, words, random.chance(2));
+}
+
+}  // namespace piecework::tests
