@@ -69,6 +69,7 @@ bool SpillReader::next() {
   const uint64_t shared = read_varint();
   uint64_t rest = read_varint();
   if (shared > key_.size()) throw DamagedSpill(path_ + " is damaged");
+  const int replaced = shared < key_.size() ? static_cast<unsigned char>(key_[shared]) : -1;
   key_.resize(shared);
   while (rest) {
     if (at_ == end_ && !fill()) throw DamagedSpill(path_ + " is truncated");
@@ -77,6 +78,10 @@ bool SpillReader::next() {
     at_ += available;
     rest -= available;
   }
+  // Keys come in order: merging damaged ones would give wrong sums.
+  const bool is_greater = key_.size() > shared && static_cast<unsigned char>(key_[shared]) > replaced;
+  if (!is_greater && !is_first_) throw DamagedSpill(path_ + " is damaged: its keys are not in order");
+  is_first_ = false;
   count_ = read_varint();
   if (shared < sizeof prefix_) prefix_ = leading_bytes(key_);
   return true;

@@ -71,6 +71,7 @@ class SpillReader {
   std::string key_;
   uint64_t prefix_ = 0;  // the key's first eight bytes: enough for most comparisons
   uint64_t count_ = 0;
+  bool is_first_ = true;  // no row has been read
 };
 
 class SpillMerger {
