@@ -117,6 +117,9 @@ void add_columns(WordTable& table, nb::handle words, nb::handle counts) {
       static_cast<int64_t>(texts.size()) != count_input.array->length) {
     throw nb::value_error("words and counts must be a string and a uint64 column of the same length");
   }
+  for (const std::string_view text : texts) {
+    if (find_invalid_utf8(text) < text.size()) throw nb::value_error("a word is not valid UTF-8");
+  }
   const auto* values = static_cast<const uint64_t*>(count_input.array->buffers[1]) + count_input.array->offset;
   for (size_t i = 0; i < texts.size(); ++i) queue(table, texts[i], values[i]);
   table.flush();

@@ -42,7 +42,11 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   opens.reserve(columns.units.size());
   rows.reserve(columns.units.size());
   for (size_t i = 0; i < columns.units.size(); ++i) {
-    if (columns.buckets[i] >= kBuckets) throw std::out_of_range("no such bucket");
+    if (columns.buckets[i] >= kBuckets) throw std::invalid_argument("a unit is in a bucket that does not exist");
+    // The encoder walks back over the bytes of a character, so a unit must not begin inside one.
+    if (find_invalid_utf8(columns.units[i]) < columns.units[i].size()) {
+      throw std::invalid_argument("a unit is not valid UTF-8");
+    }
     const auto put = [&](std::string_view text, bool opening) {
       texts.push_back(text);
       opens.push_back(opening);

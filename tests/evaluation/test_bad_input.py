@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import sentencepiece
 
@@ -130,3 +131,22 @@ def test_arguments(tokenizer: pw.Tokenizer) -> None:
     with pytest.raises(pw.InputError, match="are one string"):
         pw.count_units({"sv": "hej"})
     assert list(pw.evaluate([tokenizer, tokenizer], units).tokenizers) == ["tokenizer 1", "tokenizer 2"]
+
+
+def test_units_that_are_damaged(tokenizer: pw.Tokenizer) -> None:
+    """A unit that starts inside a character: the core refuses it, or it would read before its start."""
+    tables = pw.count_units(TEXTS)._tables
+    rows = tables["eval"]["sv"]
+    # Through bytes, as Arrow makes no text of them.
+    texts = [b"\x80", *(text.encode() for text in rows["unit"].to_pylist()[1:])]
+    damaged = pa.array(texts, pa.large_binary()).view(pa.large_string())
+    changed = rows.set_column(rows.schema.get_field_index("unit"), "unit", damaged)
+    units = UnitCounts({**tables, "eval": {**tables["eval"], "sv": changed}})
+    with pytest.raises(pw.InputError, match=r"the evaluation counts are damaged: .* not valid UTF-8; count again"):
+        pw.evaluate(tokenizer, units)
+
+
+def test_words_that_are_damaged() -> None:
+    words = pa.array([b"\xe2\x96\x81ab", b"\x96\x81"], pa.large_binary()).view(pa.large_string())
+    with pytest.raises(pw.InputError, match="a word is not valid UTF-8"):
+        pw.WordCounts.from_columns([(words, pa.array([1, 2], pa.uint64()))], source="counts")

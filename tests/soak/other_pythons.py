@@ -15,9 +15,8 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-from pipeline.studies import contents, write_study  # noqa: E402
-
 from piecework.results.folder import REPORT_FILE, RUN_FILE  # noqa: E402
+from pipeline.studies import contents, write_study  # noqa: E402
 
 WORK = TESTS.parent / "build" / "pythons"
 OLDEST = (3, 11)

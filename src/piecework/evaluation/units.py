@@ -239,7 +239,10 @@ class EvaluationUnits:
         for kind in self._kinds:
             for group, bucket, rows in self._rows(kind):
                 cell = start + group * blocks[kind] + bucket * blocks[kind] // BUCKETS
-                units.add_columns(cell, rows["bucket"], rows["opens"], rows["unit"], rows["count"])
+                try:
+                    units.add_columns(cell, rows["bucket"], rows["opens"], rows["unit"], rows["count"])
+                except ValueError as error:
+                    raise InputError(f"the evaluation counts are damaged: {error}; count again") from error
             start += len(self.groups) * blocks[kind]
         pa.default_memory_pool().release_unused()  # memory of the reader
         return Arrangement(units, blocks, len(self.groups), self.overall)
