@@ -101,7 +101,7 @@ core-test: $(VENV)/.tools
 	rm -f build-core-test.log
 	$(BIN)/cmake --build build/core-test
 	build/core-test/core_tests
-	build/core-test/core_fuzz 100 1 core/fuzz/corpus
+	build/core-test/core_fuzz 40 1 core/fuzz/corpus
 
 # Coverage-guided fuzzing of the core under ASan and UBSan, so many seconds for each target.
 SECONDS_EACH ?= 300
