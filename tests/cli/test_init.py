@@ -1,6 +1,7 @@
 """`piecework init`: a study file that validates, whatever the folder looks like."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,60 @@ def test_the_development_corpus(run: Run, shared: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert {subset["language"] for subset in json.loads(done.stdout)["subsets"]} == {"da", "en", "is", "no", "sv"}
     assert 'train = "90%"' in (tmp_path / "study.toml").read_text()
+
+
+def test_the_language_in_the_folder_and_in_the_name(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "data/sv/sv_part.txt", "data/is/is_part.txt", "data/da/da_part.txt")
+    assert run("init", "data").returncode == 0
+    study = Study.load(tmp_path / "study.toml")
+    assert study.corpus.path == ("data/{language}/{language}_*.txt",)
+    assert [str(subset.name) for subset in find_subsets(study)] == ["all_da", "all_is", "all_sv"]
+
+
+def test_english_names_of_languages(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "data/polish.txt", "data/german.txt", "data/law_english.txt")
+    assert run("init", "data").returncode == 0
+    found = {str(subset.name) for subset in find_subsets(Study.load(tmp_path / "study.toml"))}
+    assert found == {"all_german", "all_polish", "law_english"}
+
+
+def test_a_subset_with_its_text_in_another_field(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "data/books_sv.jsonl", "data/books_is.jsonl", record='{"text": "hej hej"}\n')
+    write(tmp_path, "data/law_sv.jsonl", record='{"content": "paragraf ett", "id": "7"}\n')
+    done = run("init", "data")
+    assert done.returncode == 0, done.stderr
+    assert 'law_sv: the text is in the field "content"' in done.stderr
+    fields = {str(subset.name): subset.text_field for subset in find_subsets(Study.load(tmp_path / "study.toml"))}
+    assert fields == {"books_sv": "text", "books_is": "text", "law_sv": "content"}
+    assert "no field" not in run("validate", "study.toml").stderr
+
+
+def test_validate_names_the_fields_it_finds(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "law_sv.jsonl", record='{"content": "paragraf ett", "id": "7"}\n')
+    (tmp_path / "study.toml").write_text('[corpus]\npath = "{category}_{language}.jsonl"\n')
+    done = run("validate", "study.toml")
+    assert 'law_sv: no field "text" in its first records; its fields with text are content, id' in done.stderr
+
+
+def test_the_output_of_a_study_is_no_corpus(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "sv.jsonl", "is.jsonl", "results/nordic/counts/x_sv.jsonl", "results/nordic/run.json")
+    done = run("init")
+    assert "results/nordic is left out: it is the output of a study" in done.stderr
+    assert len(find_subsets(Study.load(tmp_path / "study.toml"))) == 2
+
+
+def test_no_code_tokens_without_code_and_a_size_that_fits(run: Run, tmp_path: Path) -> None:
+    letters = random.Random(1)
+    words = ["".join(letters.choices("abdefgiklmnoprstuvå", k=6)) for _ in range(1000)]
+    record = "".join(f'{{"text": "{" ".join(words[start : start + 10])}"}}\n' for start in range(0, 1000, 10))
+    write(tmp_path, "data/sv.jsonl", "data/is.jsonl", record=record)
+    assert run("init", "data").returncode == 0
+    study = Study.load(tmp_path / "study.toml")
+    assert study.recipe.user_defined_symbols == ()
+    assert study.recipe.vocab_size < 8192
+    assert study.analysis.vocab_sizes[-1] == study.recipe.vocab_size
+    done = run("run", "study.toml")
+    assert done.returncode == 0, done.stderr
+    write(tmp_path, "data/src/a.py")
+    assert run("init", "data", "--force").returncode == 0
+    assert "<|python|>" in Study.load(tmp_path / "study.toml").recipe.user_defined_symbols

@@ -69,6 +69,7 @@ def test_json(run: Run, folder: Path) -> None:
         "category": "law",
         "language": "is",
         "text": "text",
+        "fields": ["text"],
         "documents": "file",
         "code_token": None,
         "weight": "3",

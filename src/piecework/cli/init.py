@@ -27,6 +27,10 @@ VOCABULARIES = (
     (50_000_000, (10000, 20000, 30000, 40000, 51200, 64000)),
 )
 LISTED_NAMES = 8
+SMALL_TEXT_BYTES = 10_000_000
+FITTING_SHARE = 0.8
+SMALLEST_VOCABULARY = 512
+NO_SYMBOLS = "user_defined_symbols = []   # the corpus has no code, so there are no code tokens\n"
 
 
 @click.command("init", short_help="Write a commented study file for a folder of text.")
@@ -117,7 +121,10 @@ def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
 
     text_bytes = sum(estimate_text_bytes(group.files, group.text or "") for group in survey.groups)
     train, evaluation = next((train, share) for least, train, share in reversed(SAMPLES) if text_bytes >= least)
-    sizes = next(sizes for least, sizes in reversed(VOCABULARIES) if text_bytes >= least)
+    has_code = any(group.code_token for group in survey.groups)
+    sizes: tuple[int, ...] = next(sizes for least, sizes in reversed(VOCABULARIES) if text_bytes >= least)
+    if text_bytes < SMALL_TEXT_BYTES:
+        sizes = _sizes_that_fit(survey, sizes, has_code=has_code)
     first = survey.groups[0].subsets[0]
     return _TEMPLATE.format(
         name=_quoted(_study_name(folder)),
@@ -127,10 +134,37 @@ def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
         evaluation=_quoted(evaluation),
         vocab_size=sizes[-1],
         vocab_sizes=", ".join(map(str, sizes)),
+        symbols="" if has_code else NO_SYMBOLS,
         category=_key(first.category),
         language=_key(first.language),
         subset=_quoted(str(first)),
     )
+
+
+def _sizes_that_fit(survey: "Survey", sizes: tuple[int, ...], *, has_code: bool) -> tuple[int, ...]:
+    """Return vocabulary sizes that so little text can fill: training says how many pieces there are."""
+    from piecework.corpus.readers import open_batches
+    from piecework.counting.words import WordCounter
+    from piecework.errors import VocabularyTooLargeError
+    from piecework.study.recipe import CODE_TOKENS, Recipe
+    from piecework.training.trainer import train
+
+    counter = WordCounter()
+    for group in survey.groups:
+        for batch in open_batches(group.files, text_field=group.text or "text"):
+            counter.add(batch.documents)
+    recipe = Recipe.gpt_sw3(vocab_size=sizes[-1], user_defined_symbols=CODE_TOKENS if has_code else ())
+    try:
+        train(counter.finish(), recipe)
+    except VocabularyTooLargeError as error:
+        # A part of the text is held out, so that training has fewer pieces.
+        largest = int(error.largest * FITTING_SHARE) // 128 * 128
+        if largest >= SMALLEST_VOCABULARY:
+            return tuple(sorted({max(SMALLEST_VOCABULARY, largest * part // 4 // 128 * 128) for part in (2, 3, 4)}))
+        survey.notes.append(f"the text has {error.largest:,} distinct pieces, which is too few for a tokenizer")
+    except InputError:
+        pass
+    return sizes
 
 
 _TEMPLATE = """\
@@ -159,7 +193,7 @@ weighting = "documents"     # weights change the number of documents; "counts": 
 [recipe]
 preset = "gpt-sw3"          # or "plain": SentencePiece's defaults
 vocab_size = {vocab_size}          # best divisible by 128
-# clean_up = "gpt-sw3"      # clean each document as GPTSw3Tokenizer cleans a text before it encodes it
+{symbols}# clean_up = "gpt-sw3"      # clean each document as GPTSw3Tokenizer cleans a text before it encodes it
 
 [analysis]
 vocab_sizes = [{vocab_sizes}]

@@ -75,6 +75,9 @@ def _warnings(study: "Study", subsets: Sequence["Subset"]) -> Iterator[str]:
     if left_out := [str(subset.name) for subset in subsets if not subset.weight]:
         yield f"left out because their weight is 0: {', '.join(left_out)}"
     for subset in subsets:
+        if (fields := _fields(subset)) is not None and subset.text_field not in fields:
+            there = f"; its fields with text are {', '.join(fields)}" if fields else ""
+            yield f'{subset.name}: no field "{subset.text_field}" in its first records{there}'
         files = [file for file in subset.files if file.size_bytes]
         whole = [file for file in files if file.format == "text"] if subset.documents == "file" else []
         if not files:
@@ -82,6 +85,14 @@ def _warnings(study: "Study", subsets: Sequence["Subset"]) -> Iterator[str]:
         elif len(whole) == len(files) < FEW_DOCUMENTS and subset.weight:
             hint = "" if subset.code_token else '; set documents = "line" if each line is a document'
             yield f"{subset.name}: {format_count(len(files), 'document')} (one per file) is little to sample from{hint}"
+
+
+def _fields(subset: "Subset") -> list[str] | None:
+    """Return the fields that hold text in the first records of a subset; None if it has plain text only."""
+    from piecework.corpus.fields import guess_text_field
+
+    files = [file for file in subset.files if file.format != "text" and file.size_bytes]
+    return guess_text_field(files)[1] if files else None
 
 
 def _summary(study: "Study", subsets: Sequence["Subset"], warnings: list[str]) -> dict[str, Any]:
@@ -95,6 +106,7 @@ def _summary(study: "Study", subsets: Sequence["Subset"], warnings: list[str]) -
             "category": subset.category,
             "language": subset.language,
             "text": subset.text_field,
+            "fields": _fields(subset),
             "documents": subset.documents,
             "code_token": subset.code_token,
             "weight": format_exact(subset.weight),

@@ -36,6 +36,8 @@ _NAMES = {
     "vi": "Vietnamese", "yi": "Yiddish", "zh": "Chinese",
 }  # fmt: skip
 
+_ENGLISH_NAMES = {name.casefold(): name for name in _NAMES.values()}
+
 SOURCE_SUFFIXES = {
     ".c": "c",
     ".cc": "cpp",
@@ -67,11 +69,13 @@ SOURCE_SUFFIXES = {
 
 
 def is_language(name: str) -> bool:
-    """Whether a name is a language code, alone or with a region or script; or "code".
+    """Whether a name is a language code, alone or with a region or script, an English name of a language, or "code".
 
-    >>> [name for name in ("sv", "pt-BR", "swe_Latn", "code", "news", "old", "Sv", "sv-se") if is_language(name)]
-    ['sv', 'pt-BR', 'swe_Latn', 'code']
+    >>> [name for name in ("sv", "pt-BR", "swe_Latn", "polish", "code", "news", "old", "Sv") if is_language(name)]
+    ['sv', 'pt-BR', 'swe_Latn', 'polish', 'code']
     """
+    if name.casefold() in _ENGLISH_NAMES:
+        return True
     code, separator, region = name.replace("_", "-").partition("-")
     if separator and not (region.isalpha() and region[0].isupper() and len(region) in (2, 4)):
         return False
@@ -81,10 +85,10 @@ def is_language(name: str) -> bool:
 def language_name(code: str) -> str:
     """What a person calls the language of that code; the code itself where it is not a common one.
 
-    >>> [language_name(code) for code in ("is", "pt-BR", "code", "tlh")]
-    ['Icelandic', 'Portuguese (BR)', 'code', 'tlh']
+    >>> [language_name(code) for code in ("is", "pt-BR", "polish", "code", "tlh")]
+    ['Icelandic', 'Portuguese (BR)', 'Polish', 'code', 'tlh']
     """
     language, separator, region = code.replace("_", "-").partition("-")
     if language not in _NAMES:
-        return code
+        return _ENGLISH_NAMES.get(code.casefold(), code)
     return f"{_NAMES[language]} ({region})" if separator else _NAMES[language]

@@ -93,8 +93,11 @@ def read_inputs(folder: Location) -> list[FileStamp] | None:
     if content is None:
         return None
     try:
-        return sorted(FileStamp(*row, subset) for subset, rows in content["files"].items() for row in rows)
-    except TypeError:
+        rows = [(*row, subset) for subset, rows in content["files"].items() for row in rows]
+        return sorted(
+            FileStamp(path, size_bytes, modified_ns, subset) for path, size_bytes, modified_ns, subset in rows
+        )
+    except (TypeError, ValueError):
         return None
 
 

@@ -24,6 +24,8 @@ __all__ = ["Group", "Survey", "survey_folder"]
 UNDETERMINED = "und"
 """ISO 639's code for a language that nobody determined."""
 
+_OUTPUT_FILES = frozenset({"run.json", "counts.json", "tokenizer.model"})
+"""Files that tell the output of Piecework."""
 # Not text of the corpus, though they look like it.
 _LEFT_OUT_FOLDERS = frozenset({"out", "node_modules", "__pycache__", "venv", "site-packages"})
 _LEFT_OUT_FILES = re.compile(r"(?i)(readme|licen[sc]e|copying|changelog|changes|notice|requirements)\b.*")
@@ -123,6 +125,11 @@ def survey_folder(folder: Path) -> Survey:
 
 def _readable_names(folder: Path, survey: Survey) -> Iterator[_Name]:
     for root, folders, names in os.walk(folder):
+        if _OUTPUT_FILES.intersection(names):
+            # The output of a study is no corpus.
+            folders.clear()
+            survey.notes.append(f"{root} is left out: it is the output of a study")
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT_FOLDERS)
         above = Path(root).relative_to(folder).parts
         for name in sorted(names):
@@ -194,7 +201,7 @@ def _stems_are_categories(names: Sequence[_Name]) -> bool:
     if len(folders) > MOST_CATEGORIES:
         return False
     is_text = FORMATS[_suffix(names[0].tail)] == "text"
-    return not is_text or all(len(places) > 1 for places in folders.values())
+    return not is_text or all(len(having) > 1 for having in folders.values())
 
 
 def _without_shard(stem: str) -> tuple[str, str]:
@@ -215,27 +222,48 @@ def _templates(name: _Name, stems_tell: bool) -> Iterator[str]:
     end = (f"{separator}*" if separator else "") + escape(name.tail)
     literal = [escape(part) for part in name.folders]
     anything = ["*"] * len(literal)
+    # The language is in a folder and in the name, as in sv/sv_part-1.txt.
+    for index, language in enumerate(name.folders):
+        if is_language(language):
+            for folders in (literal, anything):
+                path = "/".join([*folders[:index], "{language}", *folders[index + 1 :], ""])
+                yield from (f"{path}{stem}{end}" for stem in _stems_with(language, base))
     for before, joint, after in _cuts(base):
         for folders in (literal, anything):
             if is_language(after):
                 yield "/".join([*folders, f"{'*' if _says_nothing(before) else '{category}'}{joint}{{language}}{end}"])
             if is_language(before):
                 yield "/".join([*folders, f"{{language}}{joint}{'*' if _says_nothing(after) else '{category}'}{end}"])
-    places = [index for index, part in enumerate(name.folders) if is_language(part)]
+    language_folders = [index for index, part in enumerate(name.folders) if is_language(part)]
     if is_language(base):
         for folders in (literal, anything):
             yield "/".join([*folders, f"{{language}}{end}"])
             for index in range(len(folders)):
                 yield "/".join([*folders[:index], "{category}", *folders[index + 1 :], f"{{language}}{end}"])
-    for place in reversed(places):
+    for position in reversed(language_folders):
         for folders in (literal, anything):
-            around = [*folders[:place], "{language}", *folders[place + 1 :]]
+            around = [*folders[:position], "{language}", *folders[position + 1 :]]
             if stems_tell and base and not _says_nothing(base):
                 yield "/".join([*around, f"{{category}}{end}"])
             yield "/".join([*around, f"*{escape(name.tail)}"])
             for index in range(len(around)):
-                if index != place:
+                if index != position:
                     yield "/".join([*around[:index], "{category}", *around[index + 1 :], f"*{escape(name.tail)}"])
+
+
+def _stems_with(language: str, stem: str) -> Iterator[str]:
+    """A stem that names this language, with braces.
+
+    >>> list(_stems_with("sv", "sv_part")), list(_stems_with("sv", "books_sv"))
+    (['{language}_*'], ['{category}_{language}'])
+    """
+    if stem == language:
+        yield "{language}"
+    for before, joint, after in dict.fromkeys(_cuts(stem)):
+        if before == language:
+            yield f"{{language}}{joint}{'*' if _says_nothing(after) else '{category}'}"
+        elif after == language:
+            yield f"{'*' if _says_nothing(before) else '{category}'}{joint}{{language}}"
 
 
 def _cuts(stem: str) -> Iterator[tuple[str, str, str]]:
@@ -255,7 +283,7 @@ def _of_template(folder: Path, template: str, covered: Sequence[str], survey: Su
     wanted = {folder / path for path in covered}
     matches = pattern.find(folder)
     if {match.path for match in matches} == wanted and all(is_language(match.language or "") for match in matches):
-        yield _look_into(folder, Group((template,), tuple(find_files(sorted(wanted)))), survey)
+        yield from _look_into(folder, Group((template,), tuple(find_files(sorted(wanted)))), survey)
         return
     by_language: dict[str, list[Path]] = {}
     for match in matches:
@@ -267,7 +295,7 @@ def _of_template(folder: Path, template: str, covered: Sequence[str], survey: Su
             patterns: tuple[str, ...] = (narrow,)
         else:
             patterns = tuple(escape(path.relative_to(folder).as_posix()) for path in paths)
-        yield _look_into(folder, Group(patterns, tuple(find_files(paths)), language=language), survey)
+        yield from _look_into(folder, Group(patterns, tuple(find_files(paths)), language=language), survey)
 
 
 def _of_no_language(folder: Path, names: Sequence[_Name], readable: set[str], survey: Survey) -> Iterator[Group]:
@@ -294,7 +322,7 @@ def _of_no_language(folder: Path, names: Sequence[_Name], readable: set[str], su
             )
             continue
         files = tuple(find_files(folder / path for path in sorted(paths)))
-        yield _look_into(folder, Group(patterns, files, language=UNDETERMINED, category=category), survey)
+        yield from _look_into(folder, Group(patterns, files, language=UNDETERMINED, category=category), survey)
 
 
 def _group_sources(folder: Path, names: Iterable[_Name]) -> Iterator[Group]:
@@ -318,19 +346,48 @@ def _group_sources(folder: Path, names: Iterable[_Name]) -> Iterator[Group]:
         )
 
 
-def _look_into(folder: Path, group: Group, survey: Survey) -> Group:
-    """Add what the paths tell, and what only the files do: the field of the text, or what a document is."""
-    matches = [match for pattern in group.patterns for match in PathPattern(pattern).find(folder)]
-    subsets = {
-        SubsetName(
-            group.category or match.category or DEFAULT_CATEGORY, group.language or match.language or UNDETERMINED
-        )
-        for match in matches
-    }
-    group = replace(group, subsets=tuple(sorted(subsets, key=lambda name: (name.category, name.language))))
+def _look_into(folder: Path, group: Group, survey: Survey) -> Iterator[Group]:
+    """The group with its subsets, and what only the files tell: the field of the text, or what a document is.
+
+    Subsets whose text is in another field become groups of their own.
+    """
+    files: dict[SubsetName, list[Path]] = {}
+    for pattern in group.patterns:
+        for match in PathPattern(pattern).find(folder):
+            language = group.language or match.language or UNDETERMINED
+            name = SubsetName(group.category or match.category or DEFAULT_CATEGORY, language)
+            files.setdefault(name, []).append(Path(str(match.path)))
+    names = sorted(files, key=lambda name: (name.category, name.language))
+    group = replace(group, subsets=tuple(names))
     if group.files[0].format == "text":
-        return replace(group, documents="file" if len(group.files) >= FILES_WORTH_A_DOCUMENT else "line")
-    text, _ = guess_text_field(group.files)
-    if text is None:
-        survey.notes.append(f"no field with text in {group.files[0].path}; set `text` to the one that has it")
-    return replace(group, text=text or "text")
+        yield replace(group, documents="file" if len(group.files) >= FILES_WORTH_A_DOCUMENT else "line")
+        return
+    fields: dict[SubsetName, str] = {}
+    for name in names:
+        field, _ = guess_text_field(find_files(files[name]))
+        if field is None:
+            survey.notes.append(f"{name}: no field with text in {files[name][0]}; set `text` to the one that has it")
+        fields[name] = field or "text"
+    if len(set(fields.values())) == 1:
+        yield replace(group, text=fields[names[0]])
+        return
+    for name in names:
+        survey.notes.append(f'{name}: the text is in the field "{fields[name]}"')
+        patterns = tuple(_narrowed(pattern, name) for pattern in group.patterns)
+        matched = [match.path for pattern in patterns for match in PathPattern(pattern).find(folder)]
+        if sorted(map(str, matched)) != sorted(map(str, files[name])):
+            patterns = tuple(escape(relative_name(path, folder)) for path in files[name])
+        yield replace(
+            group,
+            patterns=patterns,
+            files=tuple(find_files(files[name])),
+            language=name.language,
+            category=name.category,
+            text=fields[name],
+            subsets=(name,),
+        )
+
+
+def _narrowed(pattern: str, name: SubsetName) -> str:
+    """The pattern for one subset."""
+    return pattern.replace("{language}", escape(name.language)).replace("{category}", escape(name.category))
