@@ -59,7 +59,7 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Check that runtimes give the same ids and text for MODEL, on code, random strings and your own documents.
+    """Check that runtimes give the same ids and text for MODEL, on every piece, code, random strings and documents.
 
     MODEL is a .model file, or a folder with a tokenizer.model. Runtimes load the exported files in that folder, such
     as tokenizer.json; missing ones are exported to a temporary folder. Differences with a known cause are explained.
@@ -113,9 +113,9 @@ def _texts(
     limit: int,
     field: str,
 ) -> list[str]:
-    from piecework.tokenizer.hard_texts import code_texts, fuzzed_texts, symbol_texts
+    from piecework.tokenizer.hard_texts import code_texts, fuzzed_texts
 
-    texts = [*symbol_texts(tokenizer), *code_texts(), *fuzzed_texts(tokenizer, fuzzed, seed=seed)]
+    texts = [*code_texts(), *fuzzed_texts(tokenizer, fuzzed, seed=seed)]
     if data:
         from piecework.cli.documents import read_texts
 
@@ -139,6 +139,8 @@ def _verdict(verification: "Verification") -> str:
     ]
     parts = [f"{' and '.join(differing)} without a known cause"] if differing else []
     parts += [f"{' and '.join(failed)} cannot use the model"] if failed else []
+    names = dict.fromkeys(each.path.name for each in verification.files)
+    parts += [f"{' and '.join(names)} is not an export of this model; export it again with --force"] if names else []
     return f"runtimes differ: {'; '.join(parts) or 'there are explained differences, and --strict allows none'}"
 
 
@@ -155,6 +157,8 @@ def _show(verification: "Verification", tokenizer: "Tokenizer", model: Path) -> 
         for difference in result.differences:
             if difference.cause is None:
                 parts += ["", Text(f"{result.name} differs", style="bold red"), _example(difference, tokenizer)]
+    for each in verification.files:
+        parts += ["", Text(f"{each.path} differs from an export", style="bold red"), indented(Text(each.what))]
     stdout_console().print(Group(*parts))
 
 
@@ -240,6 +244,7 @@ def _write_json(verification: "Verification", model: Path) -> None:
         "reference": verification.reference,
         "texts": verification.texts,
         "same_everywhere": verification.is_fine,
+        "files": [{"path": os.fspath(each.path), "difference": each.what} for each in verification.files],
         "causes": CAUSES,
         "results": list(map(record, verification.results)),
     }

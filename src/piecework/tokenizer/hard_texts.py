@@ -1,4 +1,4 @@
-"""Texts on which runtimes disagree, if they do: code with indentation, symbols in every position, fuzzed strings."""
+"""Texts that show differences between runtimes: every piece, code with indentation, symbols, random strings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.reachable import border_character, byte_samples
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["code_texts", "fuzzed_texts", "symbol_texts"]
+__all__ = ["code_texts", "fuzzed_texts", "symbol_texts", "vocabulary_texts"]
 
 _AROUND_SYMBOLS = (
     *("{0}", "{0}x", "x{0}", "x {0}", "{0} x", " {0}", "{0} ", "  {0}  ", "{0}{1}", "{0} {1}", "{0}{0}", "x{0}y"),
@@ -36,11 +37,49 @@ _SIGNS = (
 _PLANES = ((0x20, 0x7E), (0x80, 0x24F), (0x370, 0x6FF), (0x3040, 0x30FF), (0x4E00, 0x9FFF), (0x1F300, 0x1F6FF))
 _ANY = ((0, 0xD7FF), (0xE000, 0x10FFFF))
 _CODE_FILES = 40
+_PIECES_IN_A_TEXT = 50
 _CODE_FILE_BYTES = 50_000
 
 
+def vocabulary_texts(tokenizer: Tokenizer) -> list[str]:
+    """Texts with every piece: alone, and between characters that are in no piece, many pieces in a text.
+
+    Between such characters a piece encodes to itself, if it is reachable: each merge on the way to it is performed. So
+    a runtime that lacks the piece, gives it another id, or lacks one of these merges, gives other ids. Symbols, special
+    pieces and names of bytes are written out, and every byte occurs in a character that is no piece, if there is one.
+
+    >>> import piecework as pw
+    >>> tokenizer = pw.train(pw.count_words(["en ros en ros"]), pw.Recipe(vocab_size=12))
+    >>> [text for text in vocabulary_texts(tokenizer) if " en" in text][:1]
+    [' en']
+    """
+    border = border_character(tokenizer)
+    pieces = [text.replace(SPACE, " ") for text in (*_texts(tokenizer, "normal"), *_texts(tokenizer, "unused"))]
+    names = [*_texts(tokenizer, "unknown"), *_texts(tokenizer, "control"), *_texts(tokenizer, "byte")]
+    special = [around.format(name) for name in names for around in ("{}", "x{}y", " {} ", "{0}{0}")]
+    characters = list(byte_samples())
+    return [
+        *symbol_texts(tokenizer),
+        *pieces,
+        *_joined(pieces, border),
+        *_joined(names, border),
+        *special,
+        *_joined(characters, ""),
+        *(" ".join(chunk) for chunk in _chunks(characters)),
+    ]
+
+
+def _joined(texts: Sequence[str], border: str) -> Iterator[str]:
+    for chunk in _chunks(texts):
+        yield border + border.join(chunk) + border
+
+
+def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (texts[start : start + _PIECES_IN_A_TEXT] for start in range(0, len(texts), _PIECES_IN_A_TEXT))
+
+
 def symbol_texts(tokenizer: Tokenizer) -> list[str]:
-    """Each user-defined symbol alone, at the start, at the end, between spaces, two in a row; and runs of spaces.
+    """Each user-defined symbol alone, at the start, at the end, between spaces, twice; and whitespace runs.
 
     >>> import piecework as pw
     >>> recipe = pw.Recipe(vocab_size=20, hard_vocab_limit=False, user_defined_symbols=["<|sv|>"])
@@ -65,21 +104,21 @@ def code_texts() -> list[str]:
 
 
 def fuzzed_texts(tokenizer: Tokenizer, count: int, *, seed: int = 1) -> Iterator[str]:
-    """Strings of pieces, symbols, special tokens written out, spaces and odd characters; the same for one seed."""
+    """Random strings of pieces, symbols, special tokens, spaces and rare characters; the same for the same seed."""
     rng = random.Random(f"fuzzed {seed}")
-    learnt = [text.replace(SPACE, " ") for text in _texts(tokenizer, "normal")] or ["a"]
+    learned = [text.replace(SPACE, " ") for text in _texts(tokenizer, "normal")] or ["a"]
     symbols = _texts(tokenizer, "user_defined") or ["<|symbol|>"]
     special = [*_texts(tokenizer, "control"), *_texts(tokenizer, "unknown"), "<0x41>", "<0x0A>"]
     for _ in range(count):
-        yield "".join(_part(rng, learnt, symbols, special) for _ in range(rng.choice((1, 2, 5, 12, 30))))
+        yield "".join(_part(rng, learned, symbols, special) for _ in range(rng.choice((1, 2, 5, 12, 30))))
 
 
-def _part(rng: random.Random, learnt: Sequence[str], symbols: Sequence[str], special: Sequence[str]) -> str:
+def _part(rng: random.Random, learned: Sequence[str], symbols: Sequence[str], special: Sequence[str]) -> str:
     kind = rng.random()
     if kind < 0.4:
-        return rng.choice(learnt)
+        return rng.choice(learned)
     if kind < 0.5:
-        return rng.choice(learnt)[: rng.randint(1, 3)] * rng.choice((2, 3, 5, 30))
+        return rng.choice(learned)[: rng.randint(1, 3)] * rng.choice((2, 3, 5, 30))
     if kind < 0.65:
         return " " * rng.choice(_RUN_LENGTHS)
     if kind < 0.72:

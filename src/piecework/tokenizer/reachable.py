@@ -18,7 +18,7 @@ import numpy.typing as npt
 from piecework.tokenizer.schema import TYPE_NUMBERS
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["reachable_pieces"]
+__all__ = ["border_character", "byte_samples", "reachable_pieces"]
 
 _PRIVATE = range(0x10FF00, 0x10FFFE)
 _FROM_TEXT = (TYPE_NUMBERS["normal"], TYPE_NUMBERS["user_defined"])
@@ -32,7 +32,7 @@ def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     >>> [tokenizer.pieces[i].text for i in np.flatnonzero(~reachable_pieces(tokenizer))]
     ['<unk>', '<s>', '</s>']
     """
-    border = _border(tokenizer._texts)
+    border = border_character(tokenizer)
     before = tokenizer.encode(border)
     right = len(border.encode()) if tokenizer._specs.trainer_spec.byte_fallback else 1
     after = before[len(before) - right :]
@@ -45,9 +45,9 @@ def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     return reachable
 
 
-def _border(texts: list[str]) -> str:
-    """A character that is in no piece."""
-    together = "".join(texts)
+def border_character(tokenizer: Tokenizer) -> str:
+    """A character that is in no piece, so that no merge crosses it."""
+    together = "".join(tokenizer._texts)
     return next(chr(code) for code in _PRIVATE if chr(code) not in together)
 
 
@@ -55,11 +55,11 @@ def _mark_bytes(tokenizer: Tokenizer, types: npt.NDArray[np.uint8], reachable: n
     """A byte is reachable if a character that has it is no piece. UTF-8 does not use C0, C1 and F5 to FF."""
     byte_ids = np.flatnonzero(types == TYPE_NUMBERS["byte"])
     if len(byte_ids):
-        seen = {number for ids in tokenizer.encode_batch(list(_samples())) for number in ids}
+        seen = {number for ids in tokenizer.encode_batch(list(byte_samples())) for number in ids}
         reachable[byte_ids] = np.isin(byte_ids, list(seen))
 
 
-def _samples() -> Iterator[str]:
+def byte_samples() -> Iterator[str]:
     """All characters of one and two bytes, and 64 of three or four bytes for each first byte."""
     yield from map(chr, range(0x800))
     for first in (*(max(lead << 12, 0x800) for lead in range(16)), *(max(lead << 18, 0x10000) for lead in range(5))):

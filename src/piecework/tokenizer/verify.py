@@ -1,4 +1,4 @@
-"""Does every runtime at hand give the same ids, and the same text back?"""
+"""Compares runtimes: do they all give the same ids, and the same text back?"""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from piecework.common.extras import MissingPackageError, installed_version
 from piecework.errors import InputError, PieceworkError
 from piecework.tokenizer.behaviour import Cause, Prediction
 from piecework.tokenizer.export import export_hf
+from piecework.tokenizer.exported_files import FileDifference, file_differences
+from piecework.tokenizer.hard_texts import vocabulary_texts
 from piecework.tokenizer.runtimes import LoadedRuntime, Runtime, choose_runtimes
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -27,21 +29,21 @@ _BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A text that a runtime encodes or decodes otherwise than the reference."""
+    """A text that a runtime encodes or decodes differently from the reference."""
 
     text: str
     kind: Literal["ids", "text"]
     at: int
-    """The first token, or the first character, that differs."""
+    """The index of the first token, or character, that differs."""
     found: list[int] | str
     expected: list[int] | str
     cause: Cause | None
-    """The known cause, if it predicts exactly what was found."""
+    """The known cause, if it predicts exactly the ids that were found."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeResult:
-    """How a runtime did."""
+    """The result of one runtime."""
 
     name: str
     version: str
@@ -52,13 +54,13 @@ class RuntimeResult:
     same: int = 0
     explained: dict[Cause, int] = field(default_factory=dict)
     differences: tuple[Difference, ...] = ()
-    """The first of each cause, and the first that none explains."""
+    """The first difference of each known cause, and the first ones without a cause."""
     unexplained: int = 0
     elapsed_s: float = 0.0
 
     @property
     def is_fine(self) -> bool:
-        """Whether nothing is left unexplained."""
+        """Whether the runtime works and every difference is explained."""
         return self.status != "failed" and not self.unexplained
 
 
@@ -69,32 +71,38 @@ class Verification:
     reference: str
     texts: int
     results: tuple[RuntimeResult, ...]
+    files: tuple[FileDifference, ...] = ()
+    """Exported files that do not belong to the model."""
 
     @property
     def is_fine(self) -> bool:
-        """Whether every difference is explained."""
-        return all(result.is_fine for result in self.results)
+        """Whether every difference is explained, and every exported file belongs to the model."""
+        return all(result.is_fine for result in self.results) and not self.files
 
 
 def verify(
     tokenizer: Tokenizer,
-    texts: Sequence[str],
+    texts: Sequence[str] = (),
     *,
     folder: str | Path | None = None,
     runtimes: Sequence[str] = (),
-    shown: int = 3,
+    most_differences: int = 3,
     progress: Progress | None = None,
 ) -> Verification:
-    """Compare runtimes on the texts. The reference is SentencePiece, or Piecework where that is not installed.
+    """Compare runtimes on every piece of the vocabulary and on the texts.
 
-    `folder` is where the files of an export are, if there is one; what it lacks is exported to a temporary folder.
-    Without `runtimes` all that are installed take part; one that is named and not installed is an error.
+    The reference is SentencePiece, or Piecework if that is not installed. `folder` has the files of an export; what it
+    lacks is exported to a temporary folder, and what it has is compared with an export. Without `runtimes`, all
+    installed ones take part; a named one that is not installed is an error. Up to `most_differences` differences
+    without a known cause are listed for each runtime.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["en ros är en ros"]), pw.Recipe(vocab_size=20, hard_vocab_limit=False))
-    >>> [(result.name, result.same) for result in verify(tokenizer, ["en ros"], runtimes=["piecework"]).results]
-    [('sentencepiece', 0), ('piecework', 1)]
+    >>> done = verify(tokenizer, ["en ros"], runtimes=["piecework"])
+    >>> [(result.name, result.same == done.texts) for result in done.results]
+    [('sentencepiece', False), ('piecework', True)]
     """
+    texts = [*vocabulary_texts(tokenizer), *texts]
     chosen = choose_runtimes(runtimes)
     if runtimes and (missing := [runtime for runtime in chosen if not runtime.is_installed]):
         raise MissingPackageError(f"{missing[0].name} is not installed: {missing[0].installation}")
@@ -110,7 +118,7 @@ def verify(
         model = reference.load(tokenizer, find(reference))
         expected = _Expected(texts, _encode_all(model, texts, 0, total, progress), model)
         results = [
-            _compare(runtime, tokenizer, find, expected, (1 + number) * len(texts), total, shown, progress)
+            _compare(runtime, tokenizer, find, expected, (1 + number) * len(texts), total, most_differences, progress)
             for number, runtime in enumerate(present)
         ]
     itself = RuntimeResult(reference.name, installed_version(reference.package), "reference")
@@ -119,11 +127,12 @@ def verify(
         for runtime in chosen
         if not runtime.is_installed
     ]
-    return Verification(reference.name, len(texts), (itself, *results, *absent))
+    files = () if folder is None else tuple(file_differences(tokenizer, Path(folder)))
+    return Verification(reference.name, len(texts), (itself, *results, *absent), files)
 
 
 class _Expected:
-    """The texts with the ids of the reference, and the text that it makes of them."""
+    """The texts with the ids of the reference, and the text that it decodes them to."""
 
     def __init__(self, texts: Sequence[str], ids: list[list[int]], model: LoadedRuntime) -> None:
         self.texts = texts
@@ -133,7 +142,7 @@ class _Expected:
 
 @contextmanager
 def _exported(tokenizer: Tokenizer, folder: str | Path | None) -> Iterator[Callable[[Runtime], Path]]:
-    """Where a runtime finds its files: in the folder given, if all of them are there, else in a temporary export."""
+    """Finds the folder with a runtime's files: the given one if it has all of them, else a temporary export."""
     with tempfile.TemporaryDirectory(prefix="piecework-") as temporary:
         whole = Path(temporary)
 
@@ -154,7 +163,7 @@ def _compare(
     expected: _Expected,
     done: int,
     total: int,
-    shown: int,
+    most_differences: int,
     progress: Progress | None,
 ) -> RuntimeResult:
     started = time.monotonic()
@@ -167,7 +176,7 @@ def _compare(
         decoded = [model.decode(ids) for ids in expected.ids]
     except PieceworkError:
         raise
-    except Exception as error:  # noqa: BLE001  # a runtime may raise anything, and the others shall still be compared
+    except Exception as error:  # noqa: BLE001  # a runtime may raise anything, and the others are still compared
         reason = f"{type(error).__name__}: {error}".split("\n")[0]
         return RuntimeResult(runtime.name, version, "failed", reason[:300])
     prediction = Prediction(tokenizer, runtime.behaviour)
@@ -177,7 +186,7 @@ def _compare(
     unknown = next(piece.id for piece in tokenizer.pieces if piece.type == "unknown")
     for number, text in enumerate(expected.texts):
         difference = _difference(prediction, text, found[number], expected.ids[number])
-        # How to write what is unknown is everybody's own choice.
+        # Every runtime has its own text for unknown characters.
         if difference is None and decoded[number] != expected.decoded[number] and unknown not in found[number]:
             was, should = decoded[number], expected.decoded[number]
             difference = Difference(text, "text", _first(was, should), was, should, None)
@@ -185,7 +194,7 @@ def _compare(
             same += 1
             continue
         by_cause[difference.cause] += 1
-        if by_cause[difference.cause] <= (shown if difference.cause is None else 1):
+        if by_cause[difference.cause] <= (most_differences if difference.cause is None else 1):
             kept.append(difference)
     return RuntimeResult(
         runtime.name,
