@@ -49,6 +49,15 @@ TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minim
   return train_bpe(table, options, vocab_size, minimum_frequency, report);
 }
 
+ByteLevelTrainingResult train_byte_level(const WordTable& table, uint64_t vocab_size,
+                                         std::vector<std::string> special_tokens, uint64_t min_frequency,
+                                         uint32_t max_token_length, const std::optional<nb::callable>& progress) {
+  const ByteLevelTrainingOptions options{std::move(special_tokens), min_frequency, max_token_length};
+  const Progress report = progress_to(progress);
+  nb::gil_scoped_release unlocked;
+  return train_byte_level_bpe(table, options, vocab_size, report);
+}
+
 }  // namespace
 
 void bind_train(nb::module_& m) {
@@ -73,6 +82,20 @@ void bind_train(nb::module_& m) {
         nb::arg("character_coverage"), nb::arg("max_sentencepiece_length"), nb::arg("split_by_unicode_script"),
         nb::arg("split_by_number"), nb::arg("split_digits"), nb::arg("add_dummy_prefix"), nb::arg("meta_pieces"),
         nb::arg("required_chars"), nb::arg("progress") = nb::none());
+
+  nb::class_<ByteLevelTrainingResult>(m, "ByteLevelTrainingResult")
+      .def_ro("alphabet", &ByteLevelTrainingResult::alphabet)
+      .def_prop_ro("merges", [](const ByteLevelTrainingResult& result) {
+        nb::list out;
+        for (const Merge& merge : result.merges) {
+          out.append(nb::make_tuple(merge.left, merge.right, merge.piece, merge.frequency));
+        }
+        return out;
+      });
+
+  m.def("train_byte_level", &train_byte_level, nb::arg("pre_tokens"), nb::kw_only(), nb::arg("vocab_size"),
+        nb::arg("special_tokens"), nb::arg("min_frequency"), nb::arg("max_token_length"),
+        nb::arg("progress") = nb::none());
 }
 
 }  // namespace piecework

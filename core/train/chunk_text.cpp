@@ -38,14 +38,8 @@ std::vector<uint32_t> by_falling_count(const WordTable& chunks) {
 
 }  // namespace
 
-ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
-  const uint32_t space_mark = alphabet.index_of(kSpaceMark);
-  size_t positions = 1;
-  for (size_t i = 0; i < chunks.size(); ++i) {
-    const Word chunk = chunks.at(i);
-    positions += 1 + !chunk.opens_line;
-    for (const char c : chunk.bytes) positions += !is_continuation(static_cast<unsigned char>(c));
-  }
+template <class Put>
+void ChunkText::fill(const WordTable& chunks, size_t positions, Put&& put) {
   if (positions >= kNoPosition) throw std::length_error("the distinct words have more than 4 billion characters");
   symbols_.reserve(positions);
   symbols_.push_back(kSeparator);
@@ -56,12 +50,7 @@ ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
       count = chunk.count;
       steps_.push_back({static_cast<uint32_t>(symbols_.size()), count});
     }
-    if (!chunk.opens_line) symbols_.push_back(space_mark);
-    for (const char *p = chunk.bytes.data(), *last = p + chunk.bytes.size(); p < last;) {
-      const Decoded c = decode_utf8(p, last);
-      symbols_.push_back(alphabet.index_of(c.code));
-      p += c.length;
-    }
+    put(chunk);
     symbols_.push_back(kSeparator);
   }
   block_counts_.assign(symbols_.size() / kBlock + 1, 0);
@@ -75,6 +64,38 @@ ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
     const size_t last_block = symbols_.size() / kBlock;
     if (steps_.back().first <= last_block * kBlock) block_counts_[last_block] = steps_.back().count;
   }
+}
+
+ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
+  const uint32_t space_mark = alphabet.index_of(kSpaceMark);
+  size_t positions = 1;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    const Word chunk = chunks.at(i);
+    positions += 1 + !chunk.opens_line;
+    for (const char c : chunk.bytes) positions += !is_continuation(static_cast<unsigned char>(c));
+  }
+  fill(chunks, positions, [&](const Word& chunk) {
+    if (!chunk.opens_line) symbols_.push_back(space_mark);
+    for (const char *p = chunk.bytes.data(), *last = p + chunk.bytes.size(); p < last;) {
+      const Decoded c = decode_utf8(p, last);
+      symbols_.push_back(alphabet.index_of(c.code));
+      p += c.length;
+    }
+  });
+}
+
+ChunkText::ChunkText(const WordTable& pre_tokens, const std::array<uint32_t, 256>& byte_symbols) {
+  size_t positions = 1;
+  uint64_t all = 0;
+  for (size_t i = 0; i < pre_tokens.size(); ++i) {
+    const Word pre_token = pre_tokens.at(i);
+    positions += 1 + pre_token.bytes.size();
+    // No frequency of a pair can overflow if this sum does not.
+    all = add_counts(all, multiply_counts(pre_token.bytes.size(), pre_token.count));
+  }
+  fill(pre_tokens, positions, [&](const Word& pre_token) {
+    for (const char c : pre_token.bytes) symbols_.push_back(byte_symbols[static_cast<unsigned char>(c)]);
+  });
 }
 
 }  // namespace piecework

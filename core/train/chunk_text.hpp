@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,8 @@ class ChunkText {
   static constexpr uint32_t kNoPosition = 0xFFFFFFFF;
 
   ChunkText(const WordTable& chunks, const Alphabet& alphabet);
+  // Pre-tokens as bytes, each a symbol.
+  ChunkText(const WordTable& pre_tokens, const std::array<uint32_t, 256>& byte_symbols);
 
   uint32_t size() const { return static_cast<uint32_t>(symbols_.size()); }
   uint32_t operator[](uint32_t position) const { return symbols_[position]; }
@@ -58,6 +61,10 @@ class ChunkText {
                                       [](uint32_t p, const Step& step) { return p < step.first; }))
         ->count;
   }
+
+  // Calls `put(chunk)` for each chunk by falling count, to append its symbols.
+  template <class Put>
+  void fill(const WordTable& chunks, size_t positions, Put&& put);
 
   std::vector<uint32_t> symbols_;
   std::vector<uint64_t> block_counts_;  // 0 where a block has several counts

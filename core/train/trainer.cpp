@@ -7,12 +7,12 @@
 #include <array>
 #include <bit>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "text/hash.hpp"
 #include "text/unicode_scripts.hpp"
 #include "text/utf8.hpp"
+#include "train/byte_alphabet.hpp"
 #include "train/chunk_text.hpp"
 
 namespace piecework {
@@ -36,20 +36,44 @@ struct Pair {
   uint64_t frequency;  // exact after the merge `counted`, then an upper bound
 };
 
-// A pair with what decides the order of merges: frequency, then fewer characters, then the smaller string.
+// What a symbol is before any merge.
+struct InitialSymbol {
+  std::string text;
+  uint32_t length;  // in characters
+  ScriptSpan script;
+};
+
+// What tells byte-level training from SentencePiece's.
+struct MergeRule {
+  // Of pairs with equal frequencies SentencePiece takes the one of fewer characters, then the smaller string;
+  // byte-level training takes the smaller ids.
+  bool ties_by_ids = false;
+  // A longer pair is never merged. Byte-level training lets pairs of two bytes pass whatever the limit.
+  uint32_t max_length = UINT32_MAX;
+  bool limits_first_pairs = true;
+  // A string that is a symbol already: SentencePiece does not merge the pair, byte-level training merges it into that
+  // symbol. docs/exactness.md shows that the symbol is then a special token that has not occurred before, so the
+  // frequency of a pair still only falls.
+  bool merges_known_strings = false;
+};
+
+// A pair with what decides the order of merges: frequency, then what the rule says.
 struct Candidate {
   uint64_t frequency;
-  std::array<uint64_t, 2> prefix;  // the first sixteen bytes of the string, the first byte highest
+  // The first sixteen bytes of the string, the first byte highest; or the two ids.
+  std::array<uint64_t, 2> prefix;
   uint32_t length;
   uint32_t pair;
 };
 
 class Trainer {
  public:
-  Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions& options, uint64_t least_frequency,
+  Trainer(ChunkText text, const std::vector<InitialSymbol>& alphabet, const MergeRule& rule, uint64_t least_frequency,
           Checkpoint checkpoint);
   // Pairs below `least_frequency` are forgotten at once, so the caller must make sure that they are not needed.
   std::vector<Merge> run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress);
+  // Whether the last run made as many symbols as wanted.
+  bool is_complete() const { return complete_; }
 
  private:
   static constexpr uint32_t kAhead = 16;            // positions to prefetch ahead of the current one
@@ -61,6 +85,8 @@ class Trainer {
   }
   std::string text_of(const Pair& pair) const { return std::string(text_of(pair.left)).append(text_of(pair.right)); }
   uint32_t length_of(const Pair& pair) const { return symbols_[pair.left].length + symbols_[pair.right].length; }
+  // What the order of merges asks about: nothing where ids decide.
+  uint32_t ordering_length(const Pair& pair) const { return rule_.ties_by_ids ? 0 : length_of(pair); }
   uint32_t add_symbol(std::string_view text, uint32_t length, ScriptSpan script);
   bool mergeable(uint32_t left, uint32_t right) const;
   void find_first_pairs();
@@ -78,7 +104,7 @@ class Trainer {
   void push(uint32_t pair);
 
   ChunkText text_;
-  const TrainingOptions& options_;
+  const MergeRule rule_;
   const uint64_t least_frequency_;
   const Checkpoint checkpoint_;
   std::vector<Symbol> symbols_;
@@ -87,6 +113,7 @@ class Trainer {
   std::vector<uint32_t> positions_;  // the positions of all pairs: one rising list per pair, one after another
   uint64_t live_positions_ = 0;
   uint32_t merges_ = 0;
+  bool complete_ = false;
 
   std::vector<Candidate> heap_;
   std::vector<std::vector<uint32_t>> waiting_;  // pairs by frequency, up to `level_`
@@ -120,18 +147,14 @@ class Trainer {
   std::vector<Occurrence> occurrences_;
 };
 
-Trainer::Trainer(ChunkText text, const Alphabet& alphabet, const TrainingOptions& options, uint64_t least_frequency,
-                 Checkpoint checkpoint)
+Trainer::Trainer(ChunkText text, const std::vector<InitialSymbol>& alphabet, const MergeRule& rule,
+                 uint64_t least_frequency, Checkpoint checkpoint)
     : text_(std::move(text)),
-      options_(options),
+      rule_(rule),
       least_frequency_(least_frequency),
       checkpoint_(std::move(checkpoint)),
       waiting_(kLevels) {
-  for (uint32_t index = 0; index < alphabet.characters().size(); ++index) {
-    std::string utf8;
-    append_utf8(utf8, alphabet.characters()[index].code);
-    add_symbol(utf8, 1, alphabet.script_span(index));
-  }
+  for (const InitialSymbol& symbol : alphabet) add_symbol(symbol.text, symbol.length, symbol.script);
   find_first_pairs();
 }
 
@@ -145,7 +168,8 @@ uint32_t Trainer::add_symbol(std::string_view text, uint32_t length, ScriptSpan 
 
 bool Trainer::mergeable(uint32_t left, uint32_t right) const {
   const Symbol &l = symbols_[left], &r = symbols_[right];
-  if (l.length + r.length > options_.max_sentencepiece_length) return false;
+  const uint64_t length = uint64_t{l.length} + r.length;
+  if (length > rule_.max_length && (length > 2 || rule_.limits_first_pairs)) return false;
   return l.script.last == kAnyScript || r.script.first == kInherited || r.script.first == kAnyScript ||
          l.script.last == r.script.first;
 }
@@ -215,7 +239,7 @@ void Trainer::count_again(Pair& pair) {
 
 void Trainer::wait(uint32_t pair) {
   const uint64_t frequency = pairs_[pair].frequency;
-  const size_t length = length_of(pairs_[pair]);
+  const size_t length = ordering_length(pairs_[pair]);
   if (frequency < least_frequency_) {
     live_positions_ -= pairs_[pair].positions;
     pairs_[pair].positions = 0;
@@ -241,13 +265,15 @@ bool Trainer::before(const Candidate& a, const Candidate& b) const {
 
 void Trainer::push(uint32_t pair) {
   const Pair& p = pairs_[pair];
-  unsigned char bytes[16] = {};
-  const std::string_view left = text_of(p.left), right = text_of(p.right);
-  const size_t left_bytes = left.copy(reinterpret_cast<char*>(bytes), sizeof bytes);
-  right.copy(reinterpret_cast<char*>(bytes) + left_bytes, sizeof bytes - left_bytes);
-  std::array<uint64_t, 2> prefix{};
-  for (size_t i = 0; i < sizeof bytes; ++i) prefix[i / 8] = prefix[i / 8] << 8 | bytes[i];
-  heap_.push_back({p.frequency, prefix, length_of(p), pair});
+  std::array<uint64_t, 2> prefix{p.left, p.right};
+  if (!rule_.ties_by_ids) {
+    unsigned char bytes[16] = {};
+    const std::string_view left = text_of(p.left), right = text_of(p.right);
+    const size_t left_bytes = left.copy(reinterpret_cast<char*>(bytes), sizeof bytes);
+    right.copy(reinterpret_cast<char*>(bytes) + left_bytes, sizeof bytes - left_bytes);
+    for (size_t i = 0; i < sizeof bytes; ++i) prefix[i / 8] = prefix[i / 8] << 8 | bytes[i];
+  }
+  heap_.push_back({p.frequency, prefix, ordering_length(p), pair});
   std::push_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return before(b, a); });
 }
 
@@ -386,58 +412,113 @@ void Trainer::compact() {
 
 std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress) {
   std::vector<Merge> merges;
-  std::unordered_set<std::string, HashBytes, std::equal_to<>> known;
+  std::unordered_map<std::string, uint32_t, HashBytes, std::equal_to<>> known;  // strings that are symbols
   known.reserve(std::min<uint64_t>(wanted, 1 << 20));
+  const auto first_merged = static_cast<uint32_t>(symbols_.size());
+  if (rule_.merges_known_strings) {
+    for (uint32_t symbol = 0; symbol < first_merged; ++symbol) known.emplace(text_of(symbol), symbol);
+  }
+  uint64_t added = 0;
   Candidate best;
-  while (merges.size() < wanted && next(best) && best.frequency >= minimum_frequency) {
-    if (progress) progress(merges.size(), wanted);
+  while (added < wanted && next(best) && best.frequency >= minimum_frequency) {
+    if (progress) progress(added, wanted);
     Pair pair = pairs_[best.pair];
     std::string piece = text_of(pair);
-    // Two pairs can make the same string ("aa"+"a", "a"+"aa"). Only the first is merged.
-    if (known.insert(piece).second) {
+    const auto [entry, is_new] = known.try_emplace(piece, static_cast<uint32_t>(symbols_.size()));
+    // Two pairs can make the same string ("aa"+"a", "a"+"aa"). SentencePiece merges only the first.
+    if (is_new || rule_.merges_known_strings) {
+      const uint32_t symbol = entry->second;
+      if (!is_new && symbol >= first_merged) throw std::logic_error("training made the same string twice: " + piece);
       ++merges_;
-      const ScriptSpan l = symbols_[pair.left].script, r = symbols_[pair.right].script;
-      const ScriptSpan script{l.first != kInherited ? l.first : r.first, r.first != kInherited ? r.last : l.last};
-      const uint32_t symbol = add_symbol(piece, best.length, script);
+      if (is_new) {
+        const ScriptSpan l = symbols_[pair.left].script, r = symbols_[pair.right].script;
+        const ScriptSpan script{l.first != kInherited ? l.first : r.first, r.first != kInherited ? r.last : l.last};
+        add_symbol(piece, length_of(pair), script);
+        ++added;
+      }
       symbols_[pair.left].changed = symbols_[pair.right].changed = merges_;
       apply(pair, symbol);
-      merges.push_back({std::move(piece), best.frequency});
+      merges.push_back({std::move(piece), best.frequency, pair.left, pair.right});
     }
     live_positions_ -= pair.positions;
     pairs_[best.pair].positions = 0;
     if (positions_.size() > 2 * live_positions_ + (1 << 20)) compact();
   }
-  if (progress) progress(merges.size(), wanted);
+  if (progress) progress(added, wanted);
+  complete_ = added == wanted;
   return merges;
+}
+
+// Most pairs are rare, and rare pairs are seldom needed. So pairs below a guessed frequency are forgotten. If the guess
+// was too high (the vocabulary is large for the text), training runs again without it. The result is the same.
+// `make_text` gives the text and the sum of its counts.
+template <class MakeText>
+std::vector<Merge> run_with_guess(MakeText&& make_text, const std::vector<InitialSymbol>& alphabet,
+                                  const MergeRule& rule, uint64_t wanted, uint64_t minimum_frequency,
+                                  const Progress& progress, const Checkpoint& checkpoint) {
+  std::vector<Merge> merges;
+  for (const bool guessing : {true, false}) {
+    auto [text, total] = make_text();
+    const uint64_t guess = guessing ? total / wanted / 32 : 0;
+    Trainer trainer(std::move(text), alphabet, rule, std::max(minimum_frequency, guess), checkpoint);
+    merges = trainer.run(wanted, minimum_frequency, progress);
+    if (trainer.is_complete() || guess <= minimum_frequency) break;
+  }
+  return merges;
+}
+
+Checkpoint checkpoint_of(const Progress& progress) {
+  return [&progress] {
+    if (progress) progress(0, UINT64_MAX);
+  };
 }
 
 }  // namespace
 
 TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocab_size,
                          uint64_t minimum_frequency, const Progress& progress) {
-  const Checkpoint checkpoint = [&progress] {
-    if (progress) progress(0, UINT64_MAX);
-  };
+  const Checkpoint checkpoint = checkpoint_of(progress);
   const Alphabet alphabet(words, options, checkpoint);
   TrainingResult result;
   result.characters = alphabet.characters();
   const uint64_t taken = options.meta_pieces.size() + alphabet.characters().size();
   if (taken >= vocab_size) return result;
-  const uint64_t wanted = vocab_size - taken;
-
-  // Most pairs are rare, and rare pairs are seldom needed. So pairs below a guessed frequency are forgotten. If the
-  // guess was too high (the vocabulary is large for the text), training runs again without it. The result is the same.
-  for (const bool guessing : {true, false}) {
-    uint64_t least = minimum_frequency;
-    auto text = [&] {
-      const WordTable chunks = split_into_chunks(words, alphabet, options, checkpoint);
-      if (guessing) least = std::max(least, chunks.total() / wanted / 32);
-      return ChunkText(chunks, alphabet);
-    }();
-    Trainer trainer(std::move(text), alphabet, options, least, checkpoint);
-    result.merges = trainer.run(wanted, minimum_frequency, progress);
-    if (result.merges.size() == wanted || least <= minimum_frequency) break;
+  std::vector<InitialSymbol> symbols;
+  for (uint32_t index = 0; index < alphabet.characters().size(); ++index) {
+    std::string utf8;
+    append_utf8(utf8, alphabet.characters()[index].code);
+    symbols.push_back({std::move(utf8), 1, alphabet.script_span(index)});
   }
+  MergeRule rule;
+  rule.max_length = options.max_sentencepiece_length;
+  const auto make_text = [&] {
+    const WordTable chunks = split_into_chunks(words, alphabet, options, checkpoint);
+    return std::pair(ChunkText(chunks, alphabet), chunks.total());
+  };
+  result.merges = run_with_guess(make_text, symbols, rule, vocab_size - taken, minimum_frequency, progress, checkpoint);
+  return result;
+}
+
+ByteLevelTrainingResult train_byte_level_bpe(const WordTable& pre_tokens, const ByteLevelTrainingOptions& options,
+                                             uint64_t vocab_size, const Progress& progress) {
+  const Checkpoint checkpoint = checkpoint_of(progress);
+  ByteAlphabet alphabet(options.special_tokens);
+  std::vector<InitialSymbol> symbols;
+  for (const std::string& text : alphabet.symbols) {
+    const auto continuations =
+        std::count_if(text.begin(), text.end(), [](char c) { return is_continuation(static_cast<unsigned char>(c)); });
+    symbols.push_back({text, static_cast<uint32_t>(text.size() - static_cast<size_t>(continuations)), {}});
+  }
+  ByteLevelTrainingResult result{{}, std::move(alphabet.symbols)};
+  if (result.alphabet.size() >= vocab_size) return result;
+  MergeRule rule;
+  rule.ties_by_ids = rule.merges_known_strings = true;
+  rule.limits_first_pairs = false;
+  // Hugging Face compares with <.
+  if (options.max_token_length) rule.max_length = options.max_token_length - 1;
+  const auto make_text = [&] { return std::pair(ChunkText(pre_tokens, alphabet.byte_symbols), pre_tokens.total()); };
+  result.merges = run_with_guess(make_text, symbols, rule, vocab_size - result.alphabet.size(),
+                                 std::max<uint64_t>(options.min_frequency, 1), progress, checkpoint);
   return result;
 }
 

@@ -1,4 +1,5 @@
-// BPE training from word counts, exactly as SentencePiece 0.2.2 does it.
+// BPE training from counts: of words exactly as SentencePiece does it, of pre-tokens exactly as Hugging Face
+// tokenizers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace piecework {
 
 struct Merge {
   std::string piece;
-  uint64_t frequency;  // at the moment of the merge
+  uint64_t frequency;    // at the moment of the merge
+  uint32_t left, right;  // the symbols that it joins: ids, for byte-level training
 };
 
 struct TrainingResult {
@@ -29,5 +31,22 @@ using Progress = std::function<void(uint64_t done, uint64_t wanted)>;
 // `minimum_frequency` (0: no limit).
 TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocab_size,
                          uint64_t minimum_frequency, const Progress& progress);
+
+struct ByteLevelTrainingOptions {
+  std::vector<std::string> special_tokens;
+  uint64_t min_frequency = 0;
+  uint32_t max_token_length = 0;  // 0: no limit
+};
+
+// Pieces are written with a character for each byte (byte_characters).
+struct ByteLevelTrainingResult {
+  // In order. A merge may join to a special token of the same string; all others make a piece of their own.
+  std::vector<Merge> merges;
+  std::vector<std::string> alphabet;  // special tokens and bytes, by id
+};
+
+// `vocab_size` counts special tokens, bytes and merged pieces. Fewer pieces only if the text allows no more.
+ByteLevelTrainingResult train_byte_level_bpe(const WordTable& pre_tokens, const ByteLevelTrainingOptions& options,
+                                             uint64_t vocab_size, const Progress& progress);
 
 }  // namespace piecework

@@ -94,6 +94,21 @@ class TrainingResult:
     @property
     def characters(self) -> list[tuple[str, int]]: ...
 
+class ByteLevelTrainingResult:
+    @property
+    def alphabet(self) -> list[str]: ...
+    @property
+    def merges(self) -> list[tuple[int, int, str, int]]: ...
+
+def train_byte_level(
+    pre_tokens: WordTable,
+    *,
+    vocab_size: int,
+    special_tokens: Sequence[str],
+    min_frequency: int,
+    max_token_length: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> ByteLevelTrainingResult: ...
 def train(
     words: WordTable,
     *,
