@@ -12,6 +12,7 @@ void bind_count(nb::module_& m);
 void bind_train(nb::module_& m);
 void bind_model(nb::module_& m);
 void bind_encode(nb::module_& m);
+void bind_byte_level(nb::module_& m);
 void bind_evaluate(nb::module_& m);
 
 }  // namespace piecework

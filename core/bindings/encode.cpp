@@ -7,6 +7,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/ids.hpp"
 #include "bindings/text.hpp"
 #include "encode/encoder.hpp"
 #include "encode/merge_list.hpp"
@@ -16,34 +17,6 @@
 
 namespace piecework {
 namespace {
-
-// Python's ints for ids, made once: a list of ids is then a list of pointers.
-PyObject* id_object(uint32_t id) {
-  static std::vector<PyObject*> objects;
-  while (objects.size() <= id) objects.push_back(PyLong_FromSize_t(objects.size()));
-  return Py_NewRef(objects[id]);
-}
-
-// Lists of ints cannot form cycles, yet each new list brings the next collection closer: it took a sixth of the time.
-class PausedCollector {
- public:
-  PausedCollector() : was_enabled_(PyGC_Disable()) {}
-  ~PausedCollector() {
-    if (was_enabled_) PyGC_Enable();
-  }
-  PausedCollector(const PausedCollector&) = delete;
-  PausedCollector& operator=(const PausedCollector&) = delete;
-
- private:
-  bool was_enabled_;
-};
-
-nb::list id_list(const uint32_t* first, const uint32_t* last) {
-  PyObject* list = PyList_New(last - first);
-  if (!list) throw nb::python_error();
-  for (Py_ssize_t i = 0; first + i < last; ++i) PyList_SET_ITEM(list, i, id_object(first[i]));
-  return nb::steal<nb::list>(list);
-}
 
 nb::list encode(const Encoder& encoder, nb::handle text) {
   TextBatch batch;
@@ -63,17 +36,7 @@ nb::list encode_batch(const Encoder& encoder, nb::sequence texts, unsigned threa
     nb::gil_scoped_release unlocked;
     results = encoder.encode_batch(batch.views, threads);
   }
-  nb::list out;
-  const PausedCollector paused;
-  for (Encoder::Batch& result : results) {
-    size_t begin = 0;
-    for (const size_t end : result.ends) {
-      out.append(id_list(result.ids.data() + begin, result.ids.data() + end));
-      begin = end;
-    }
-    result = {};
-  }
-  return out;
+  return id_lists(results);
 }
 
 // Turns offsets in the bytes of a text into offsets in its characters.

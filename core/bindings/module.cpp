@@ -31,6 +31,7 @@ NB_MODULE(_core, m) {
   bind_train(m);
   bind_model(m);
   bind_encode(m);
+  bind_byte_level(m);
   bind_evaluate(m);
   m.def("return_freed_memory", &return_freed_memory, nb::call_guard<nb::gil_scoped_release>());
 }

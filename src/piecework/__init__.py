@@ -42,9 +42,11 @@ if TYPE_CHECKING:
     from piecework.evaluation.vocabulary import analyse_vocabulary
     from piecework.pipeline.results import StudyResults
     from piecework.pipeline.run import run
+    from piecework.study.byte_level_recipe import ByteLevelRecipe
     from piecework.study.recipe import Recipe
     from piecework.study.study import Study
     from piecework.tokenizer.any_tokenizer import AnyTokenizer
+    from piecework.tokenizer.byte_level import ByteLevelTokenizer
     from piecework.tokenizer.edit import Edited, edit
     from piecework.tokenizer.export import Export, export
     from piecework.tokenizer.load import load_tokenizer
@@ -59,6 +61,8 @@ __version__ = "0.1.0"
 # Where each public name lives. Names are imported when they are first used, so that a command starts quickly.
 _HOMES = {
     "AnyTokenizer": "tokenizer.any_tokenizer",
+    "ByteLevelRecipe": "study.byte_level_recipe",
+    "ByteLevelTokenizer": "tokenizer.byte_level",
     "Cluster": "counting.spark_cluster",
     "Comparison": "evaluation.compare",
     "Counts": "counting.store",
@@ -110,6 +114,8 @@ _HOMES = {
 
 __all__ = [
     "AnyTokenizer",
+    "ByteLevelRecipe",
+    "ByteLevelTokenizer",
     "Cluster",
     "Comparison",
     "Counts",

@@ -177,6 +177,17 @@ class Encoder:
     @property
     def newlines_stand_alone(self) -> bool: ...
 
+class ByteLevelEncoder:
+    def __init__(
+        self,
+        tokens: Sequence[bytes],
+        *,
+        merges: Sequence[tuple[int, int, int]] | None,
+        whole_pre_tokens: bool,
+        pre_tokenizer: PreTokenizer | None,
+    ) -> None: ...
+    def encode_batch(self, texts: Sequence[str | bytes], threads: int) -> list[list[int]]: ...
+
 class UnitSet:
     def __init__(self, groups: int, *, cut_lines: bool) -> None: ...
     def __len__(self) -> int: ...

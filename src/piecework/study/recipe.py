@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from piecework.common.mistakes import did_you_mean
 from piecework.common.terms import CleanUp, PieceType, RunOrder
 from piecework.errors import RecipeError
+from piecework.study.byte_level_recipe import ByteLevelRecipe
 
 __all__ = ["CODE_TOKENS", "Recipe"]
 
@@ -101,6 +102,17 @@ class Recipe(BaseModel):
             "whitespace_runs": "paper",
         }
         return cls(**{**paper, **settings})
+
+    @staticmethod
+    def byte_level(preset: str | None = None, **settings: Any) -> ByteLevelRecipe:
+        """A recipe for byte-level BPE, as of a well-known tokenizer (gpt2, gpt4, gpt4o, llama3, qwen2) or of one's own.
+
+        >>> Recipe.byte_level("gpt4o").vocab_size
+        200019
+        >>> Recipe.byte_level(pre_tokenizer="llama3", vocab_size=64_000).special_tokens
+        ()
+        """
+        return ByteLevelRecipe(**settings) if preset is None else ByteLevelRecipe.preset(preset, **settings)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

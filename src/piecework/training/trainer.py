@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from piecework import _core
+from piecework.counting.pre_tokens import PreTokenCounts
 from piecework.counting.words import WordCounts
 from piecework.errors import InputError, RecipeError, VocabularyTooLargeError
+from piecework.study.byte_level_recipe import ByteLevelRecipe
 from piecework.study.recipe import Recipe
 from piecework.tokenizer.assembly import WHITESPACE_RUNS, VocabularyParts, assemble
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.schema import new_specs
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.training.byte_level import train_byte_level
 
 __all__ = ["train"]
 
@@ -20,9 +24,25 @@ Progress = Callable[[int, int], None]
 _NORMALIZER_FIELDS = {"add_dummy_prefix", "remove_extra_whitespaces", "normalization_rule_name"}
 
 
-def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progress | None = None) -> Tokenizer:
+@overload
+def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progress | None = None) -> Tokenizer: ...
+
+
+@overload
+def train(
+    counts: PreTokenCounts, recipe: ByteLevelRecipe, *, progress: Progress | None = None
+) -> ByteLevelTokenizer: ...
+
+
+def train(
+    counts: WordCounts | PreTokenCounts,
+    recipe: Recipe | ByteLevelRecipe | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Tokenizer | ByteLevelTokenizer:
     """The tokenizer that SentencePiece would train on the counted text, byte for byte.
 
+    Counts of pre-tokens with `Recipe.byte_level(...)` give the tokenizer that Hugging Face's BpeTrainer would train.
     `progress(done, wanted)` is called from time to time with the number of merges.
 
     >>> from piecework.counting.words import count_words
@@ -30,7 +50,13 @@ def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progres
     >>> [piece.text for piece in tokenizer.pieces[3:7]]
     ['jk', 'po', '▁g', '▁po']
     """
+    if isinstance(counts, PreTokenCounts):
+        if not isinstance(recipe, ByteLevelRecipe):
+            raise RecipeError("counts of pre-tokens need a recipe for them: Recipe.byte_level(...)")
+        return train_byte_level(counts, recipe, progress=progress)
     recipe = recipe or Recipe()
+    if isinstance(recipe, ByteLevelRecipe):
+        raise RecipeError("Recipe.byte_level needs counts of pre-tokens: count_pre_tokens, not count_words")
     if not counts.total:
         raise InputError("there is no text to train on: the word counts are empty")
     meta = recipe.meta_pieces()

@@ -1,0 +1,61 @@
+// Encoding with byte-level BPE.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <tuple>
+
+#include "bindings/bindings.hpp"
+#include "bindings/ids.hpp"
+#include "bindings/text.hpp"
+#include "encode/byte_level_encoder.hpp"
+
+namespace piecework {
+namespace {
+
+using Merges = std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>;
+
+ByteLevelModel model_of(const std::vector<nb::bytes>& tokens, const std::optional<Merges>& merges,
+                        bool whole_pre_tokens) {
+  ByteLevelModel model;
+  model.tokens.reserve(tokens.size());
+  for (const nb::bytes& token : tokens) model.tokens.emplace_back(token.c_str(), token.size());
+  if (merges) {
+    model.merges.emplace();
+    for (const auto& [left, right, merged] : *merges) model.merges->push_back({left, right, merged});
+  }
+  model.whole_pre_tokens = whole_pre_tokens;
+  return model;
+}
+
+nb::list encode_batch(const ByteLevelEncoder& encoder, nb::sequence texts, unsigned threads) {
+  const TextBatch batch = texts_of(texts);
+  std::vector<Encoder::Batch> results;
+  {
+    nb::gil_scoped_release unlocked;
+    results = encoder.encode_batch(batch.views, batch.known_valid, threads);
+  }
+  return id_lists(results);
+}
+
+}  // namespace
+
+void bind_byte_level(nb::module_& m) {
+  nb::class_<ByteLevelEncoder>(m, "ByteLevelEncoder")
+      .def(
+          "__init__",
+          [](ByteLevelEncoder* self, const std::vector<nb::bytes>& tokens, const std::optional<Merges>& merges,
+             bool whole_pre_tokens, const PreTokenizer* pre_tokenizer) {
+            ByteLevelModel model = model_of(tokens, merges, whole_pre_tokens);
+            nb::gil_scoped_release unlocked;
+            new (self) ByteLevelEncoder(std::move(model), pre_tokenizer ? std::optional(*pre_tokenizer) : std::nullopt);
+          },
+          nb::arg("tokens"), nb::kw_only(), nb::arg("merges").none(), nb::arg("whole_pre_tokens"),
+          nb::arg("pre_tokenizer").none())
+      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"));
+}
+
+}  // namespace piecework

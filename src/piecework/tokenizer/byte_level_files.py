@@ -1,0 +1,199 @@
+"""Reads byte-level tokenizers from files of any kind, and writes `.tiktoken` files."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from piecework.common.pre_tokenizer import PreTokenizer
+from piecework.errors import InputError, ModelError
+from piecework.tokenizer.byte_level_json import read_json
+from piecework.tokenizer.byte_level_model import ByteLevelModel
+
+__all__ = ["load_model", "parse_ranks", "ranks_bytes", "read_ranks", "read_tekken"]
+
+# Of files that have no pattern: parts of their names, and the pre-tokenizer.
+_NAMED = {
+    "r50k": "gpt2",
+    "p50k": "gpt2",
+    "gpt2": "gpt2",
+    "cl100k": "cl100k",
+    "o200k": "o200k",
+    "qwen3_5": "qwen3.5",
+    "qwen3_6": "qwen3.5",
+    "qwen": "qwen2",
+}
+_DEFAULT = "cl100k"
+_PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+# Tekken's first files have no special tokens; these come first, and placeholders follow.
+_TEKKEN_SPECIAL = (
+    *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]"),
+    *("[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]"),
+    *("[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
+)
+
+
+def load_model(
+    path: Path,
+    *,
+    pre_tokenizer: str | PreTokenizer | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+) -> ByteLevelModel:
+    """The tokenizer in a file or folder."""
+    given = PreTokenizer(pre_tokenizer) if isinstance(pre_tokenizer, str) else pre_tokenizer
+    path = _find(path) if path.is_dir() else path
+    data = _read(path)
+    for vocabulary, merges in _PAIRS:
+        if path.name == vocabulary:
+            return _read_pair(path, path.parent / merges, given)
+    if data[:1] != b"{":
+        return read_ranks(data, source=str(path), pre_tokenizer=given, special_tokens=special_tokens)
+    if given or special_tokens:
+        raise InputError(f"{path}: the file has its own pre-tokenizer and special tokens")
+    content = _parse_json(data, path)
+    if isinstance(content.get("model"), dict):
+        return read_json(content, source=str(path))
+    if isinstance(content.get("config"), dict) and "vocab" in content:
+        return read_tekken(content, source=str(path))
+    raise InputError(f'{path}: neither a tokenizer.json (it has no "model") nor a tekken.json (no "config", "vocab")')
+
+
+def read_ranks(
+    data: bytes,
+    *,
+    source: str,
+    pre_tokenizer: PreTokenizer | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+) -> ByteLevelModel:
+    """The tokenizer in a `.tiktoken` file. Its pre-tokenizer is known from the file's name, or cl100k's."""
+    ranks = parse_ranks(data, source)
+    stem = Path(source).name.lower()
+    note = ""
+    if pre_tokenizer is None:
+        name = next((known for part, known in _NAMED.items() if part in stem), None)
+        pre_tokenizer = PreTokenizer(name or _DEFAULT)
+        if name is None:
+            note = f"the file has no pattern to split text; used is the pattern of {_DEFAULT}"
+    special = dict(special_tokens or {})
+    if not special and "p50k" in stem:
+        special = {"<|endoftext|>": 50_256}
+    taken = set(special.values())
+    if clash := sorted(taken.intersection(ranks.values())):
+        raise InputError(f"{source}: rank {clash[0]} is that of a token and of a special token")
+    size = 1 + max([*ranks.values(), *taken])
+    if missing := {*range(size)}.difference(taken, ranks.values()):
+        gap = min(missing)
+        raise InputError(
+            f"{source}: no token has rank {gap}, but ranks go up to {size - 1}; if it is that of a special token, give"
+            f' special_tokens={{"<|name|>": {gap}}}'
+        )
+    tokens = [b""] * size
+    for token, rank in ranks.items():
+        tokens[rank] = token
+    return ByteLevelModel(tokens, pre_tokenizer, special, whole_pre_tokens=True, note=note)
+
+
+def parse_ranks(data: bytes, source: str) -> dict[bytes, int]:
+    """The tokens of a `.tiktoken` file with their ranks."""
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            token, rank = line.split()
+            decoded = base64.b64decode(token, validate=True)
+            if decoded in ranks:
+                raise InputError(f"{source}:{number}: the token {decoded!r} is there twice")
+            ranks[decoded] = int(rank)
+        except (ValueError, binascii.Error) as error:
+            start = line[:40].decode("utf-8", "replace")
+            raise InputError(f"{source}:{number}: {start!r} is not a token in base64 and its rank") from error
+    missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
+    if missing:
+        raise InputError(f"{source}: {len(missing)} of the 256 bytes have no rank (0x{missing[0]:02X} first)")
+    if len(set(ranks.values())) < len(ranks):
+        raise InputError(f"{source}: two tokens have the same rank")
+    return ranks
+
+
+def ranks_bytes(model: ByteLevelModel) -> bytes:
+    """The `.tiktoken` file. tiktoken merges by rank alone, so the ids of merged tokens must rise with their merges."""
+    if model.merges is not None:
+        made = [merged for _, _, merged in model.merges]
+        if any(left >= right for left, right in pairwise(made)):
+            raise ModelError("ids do not rise in the order of merges, which a .tiktoken file needs")
+    lines = (b"%s %d\n" % (base64.b64encode(token), number) for number, token in enumerate(model.tokens) if token)
+    return b"".join(lines)
+
+
+def read_tekken(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
+    """The tokenizer in a `tekken.json`: special tokens take the first ids, and ranks come after them."""
+    try:
+        config = content["config"]
+        special_count = int(config["default_num_special_tokens"])
+        size = int(config["default_vocab_size"]) - special_count
+        entries = [(int(entry["rank"]), base64.b64decode(entry["token_bytes"])) for entry in content["vocab"][:size]]
+        named = {int(token["rank"]): str(token["token_str"]) for token in content.get("special_tokens") or ()}
+        pattern = str(config["pattern"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{source}: not a tekken.json: {type(error).__name__} at {error}") from error
+    if [rank for rank, _ in entries] != list(range(size)):
+        raise InputError(f"{source}: the ranks of a tekken.json must be 0 to {size - 1:,}, in order")
+    named = named or dict(enumerate(_TEKKEN_SPECIAL[:special_count]))
+    special = {named.get(number, f"<SPECIAL_{number}>"): number for number in range(special_count)}
+    tokens = [b""] * special_count + [token for _, token in entries]
+    return ByteLevelModel(tokens, PreTokenizer.from_patterns(pattern), special, whole_pre_tokens=True)
+
+
+def _read_pair(vocabulary_path: Path, merges_path: Path, pre_tokenizer: PreTokenizer | None) -> ByteLevelModel:
+    """GPT-2's two files. A token that no merge makes is a special one."""
+    vocabulary = _parse_json(_read(vocabulary_path), vocabulary_path)
+    lines = _read(merges_path).decode().split("\n")
+    merges = [line.split(" ") for line in lines if line.strip() and not line.startswith("#version")]
+    if broken := next((merge for merge in merges if len(merge) != 2), None):
+        raise InputError(f"{merges_path}: {' '.join(broken)!r} is not two tokens")
+    made = {left + right for left, right in merges}
+    special = [text for text in vocabulary if len(text) > 1 and text not in made]
+    content = {
+        "model": {"vocab": vocabulary, "merges": merges},
+        "added_tokens": [{"content": text, "id": vocabulary[text], "special": True} for text in special],
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
+    }
+    model = read_json(content, source=str(vocabulary_path))
+    return model if pre_tokenizer is None else ByteLevelModel(**{**vars(model), "pre_tokenizer": pre_tokenizer})
+
+
+def _find(folder: Path) -> Path:
+    for pattern in ("tokenizer.json", "tekken*.json", "*.tiktoken", *(vocabulary for vocabulary, _ in _PAIRS)):
+        if found := sorted(folder.glob(pattern)):
+            return found[0]
+    raise InputError(
+        f"{folder}: no byte-level tokenizer in this folder; looked for tokenizer.json, tekken*.json, *.tiktoken,"
+        " vocab.json with merges.txt, encoder.json with vocab.bpe"
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    if not data:
+        raise InputError(f"{path}: the file is empty")
+    return data
+
+
+def _parse_json(data: bytes, path: Path) -> dict[str, Any]:
+    try:
+        content = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{path}: not valid JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: not a JSON object")
+    return content

@@ -1,0 +1,32 @@
+"""What a byte-level tokenizer is made of, whatever file it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from piecework.common.pre_tokenizer import PreTokenizer
+
+__all__ = ["ByteLevelModel", "Merge"]
+
+Merge = tuple[int, int, int]
+"""The ids of two neighbours, and of what they become."""
+
+
+@dataclass(frozen=True)
+class ByteLevelModel:
+    """Tokens as bytes, how they are merged, and what cuts the text before that."""
+
+    tokens: Sequence[bytes]
+    """By id; empty where text never becomes the id by merging."""
+    pre_tokenizer: PreTokenizer
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    """Taken from a text only where they are allowed."""
+    added_tokens: Mapping[str, int] = field(default_factory=dict)
+    """Always taken from a text, before it is cut into pre-tokens."""
+    merges: Sequence[Merge] | None = None
+    """By rank. None: a token's id is its rank, and all neighbours that spell a token become it, as in tiktoken."""
+    whole_pre_tokens: bool = False
+    """Whether a pre-token that is a token becomes that token without merging."""
+    note: str = ""
+    """What had to be assumed to load it; empty if nothing."""
