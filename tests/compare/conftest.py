@@ -16,7 +16,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 import piecework as pw
 from cli.command import made_up_lines
 from cli.conftest import run  # noqa: F401  # a fixture
-from piecework.tokenizer.outside_huggingface import _byte_by_character
+from piecework.tokenizer.byte_characters import byte_by_character
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +86,7 @@ def _wordpiece(training: list[str]) -> tokenizers.Tokenizer:
 
 def _ranks(byte_level: tokenizers.Tokenizer) -> bytes:
     """The vocabulary as tiktoken writes it: bytes first, then merges in their order."""
-    table = _byte_by_character()
+    table = byte_by_character()
     tokens = sorted(byte_level.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
     spelt = [bytes(table[character] for character in token) for token, _ in tokens if not token.startswith("<|")]
     spelt.sort(key=lambda token: len(token) > 1)

@@ -89,6 +89,7 @@ _KNOWN = {
     ),
     # js-tiktoken's: JavaScript cannot turn off the case of a part of a pattern, so the cases are written out.
     "cl100k-js": _Known((_plain_words(contractions=_ASCII_CONTRACTIONS),), "threes", "cl100k", "ascii_case"),
+    "o200k-js": _Known((_cased_words(f"{_ASCII_CONTRACTIONS}?"),), "threes", "o200k", "ascii_case"),
 }
 
 # Other ways to write patterns of the table, as files and packages have them.
@@ -137,6 +138,8 @@ class PreTokenizer:
             raise RecipeError(f'digits = "{self.digits}": there are {", ".join(DIGIT_GROUPS)}')
         if self.digits == "whole" and self.name != "gpt2":
             raise RecipeError('digits = "whole" is for the pre-tokenizer "gpt2" alone')
+        if self.digits == _KNOWN[self.name].digits:
+            object.__setattr__(self, "digits", None)  # two that do the same are equal
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -156,9 +159,12 @@ class PreTokenizer:
         if len(plain) == 1 and plain[0] in _SAME:
             return cls(_SAME[plain[0]])
         for name, known in _KNOWN.items():
-            for digits in (known.digits, *DIGIT_GROUPS):
+            if plain == _filled(known.patterns, known.digits):
+                return cls(name)
+        for name, known in _KNOWN.items():
+            for digits in DIGIT_GROUPS:
                 if plain == _filled(known.patterns, digits):
-                    return cls(name, None if digits == known.digits else digits)
+                    return cls(name, digits)
         if len(patterns) != 1:
             raise InputError(f"{len(patterns)} patterns one after the other are supported for deepseek-v3 alone")
         return cls("custom", pattern=patterns[0])

@@ -74,7 +74,9 @@ def read_json(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
         problems.append(f"pre_tokenizer: {error}")
     if problems or pre_tokenizer is None:
         raise UnsupportedPartsError(f"{source}: not supported: " + "; ".join(problems))
-    vocabulary: dict[str, int] = content["model"]["vocab"]
+    vocabulary: dict[str, int] = content["model"].get("vocab")
+    if not isinstance(vocabulary, dict) or not isinstance(content["model"].get("merges"), list):
+        raise ModelError(f"{source}: the model has no vocab, or no merges")
     added = content.get("added_tokens") or []
     special = {token["content"]: token["id"] for token in added if token.get("special")}
     others = {token["content"]: token["id"] for token in added if not token.get("special")}
@@ -186,9 +188,11 @@ def _read_pattern(step: Mapping[str, Any]) -> str:
 def _read_merges(model: Mapping[str, Any], vocabulary: Mapping[str, int], source: str) -> list[Merge]:
     merges: list[Merge] = []
     for rank, merge in enumerate(model["merges"]):
-        left, right = merge.split(" ") if isinstance(merge, str) else merge
         try:
+            left, right = merge.split(" ") if isinstance(merge, str) else merge
             merges.append((vocabulary[left], vocabulary[right], vocabulary[left + right]))
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{source}: merge {rank}: {merge!r} is not two tokens") from error
         except KeyError as error:
             raise ModelError(f"{source}: merge {rank}: {error.args[0]!r} is not in the vocabulary") from error
     return merges

@@ -8,10 +8,13 @@ from pathlib import Path
 from piecework.common.terms import TIKTOKEN
 from piecework.errors import InputError
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.byte_level_files import load_model, read_ranks
+from piecework.tokenizer.byte_level_json import UnsupportedPartsError
 
 __all__ = ["find_files", "load_tokenizer"]
 
-_IN_FOLDERS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.json")
+_IN_FOLDERS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.json", "tekken.json")
 # A folder without any of these, but with two of the following, is loaded by `transformers`.
 _PARTS = ("vocab.json", "vocab.txt", "merges.txt", "tokenizer_config.json", "special_tokens_map.json")
 
@@ -21,7 +24,8 @@ def load_tokenizer(source: str | os.PathLike[str]) -> AnyTokenizer:
 
     A file is a SentencePiece `.model`, a `tokenizer.json` or a `.tiktoken` file; the type is detected from the content.
     A folder is searched for these files, and loaded by `transformers` if it has their older files instead. A BPE
-    `.model` gives a `Tokenizer`. The other kinds run in their own library, from the extra `hf`.
+    `.model` gives a `Tokenizer`, a byte-level BPE a `ByteLevelTokenizer`: these run in the core. The other kinds run in
+    their own library, from the extra `hf`.
     """
     # The modules below import packages of the extra, which take long to import.
     name = os.fspath(source)
@@ -56,16 +60,26 @@ def _load_file(path: Path, data: bytes) -> AnyTokenizer:
         raise InputError(f"{path}: the file is empty")
     # A protobuf message starts with a field's tag, here 0x0A (a newline), and never with a brace.
     if path.suffix == ".json" or data[:1] in (b"{", b"["):
-        from piecework.tokenizer.outside_huggingface import load_json
-
-        return load_json(data, source=str(path))
+        return _load_json(path, data)
     if path.suffix == ".tiktoken" or _looks_like_tiktoken(data):
-        from piecework.tokenizer.outside_tiktoken import load_ranks
-
-        return load_ranks(data, source=str(path))
+        return ByteLevelTokenizer(read_ranks(data, source=str(path)), source=str(path))
     from piecework.tokenizer.outside_sentencepiece import load_model
 
     return load_model(data, source=str(path))
+
+
+def _load_json(path: Path, data: bytes) -> AnyTokenizer:
+    """A byte-level `tokenizer.json` or `tekken.json` runs in the core; any other in `tokenizers`."""
+    from piecework.tokenizer.outside_huggingface import load_json
+
+    try:
+        model = load_model(path)
+    except UnsupportedPartsError:
+        return load_json(data, source=str(path))
+    # A pattern of its own runs in `tokenizers` anyway, and there it is faster as a whole.
+    if not model.pre_tokenizer.is_native:
+        return load_json(data, source=str(path))
+    return ByteLevelTokenizer(model, source=str(path))
 
 
 def _in_folder(folder: Path) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import orjson
 from piecework.common.extras import require
 from piecework.errors import InputError
 from piecework.tokenizer.any_tokenizer import BYTE_PIECE, BYTE_PIECES, readable
+from piecework.tokenizer.byte_characters import byte_by_character
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.tokens import Tokens
 
@@ -121,19 +122,5 @@ def _mentions(part: Any, kind: str) -> bool:
 
 def _spell(token: str) -> bytes:
     """The bytes that a token of a byte-level vocabulary stands for."""
-    table = _byte_by_character()
+    table = byte_by_character()
     return bytes(table.get(character, 0x3F) for character in token)
-
-
-@cache
-def _byte_by_character() -> dict[str, int]:
-    """The byte that each character of a byte-level vocabulary stands for.
-
-    A byte that is printable in Latin-1 is written as that character; the others are written as U+0100 and up, in order.
-
-    >>> _byte_by_character()["Ġ"], _byte_by_character()["a"]
-    (32, 97)
-    """
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + number): byte for number, byte in enumerate(others)}

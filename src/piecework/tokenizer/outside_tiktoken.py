@@ -1,13 +1,10 @@
-"""Encodings of tiktoken that are on this machine, and `.tiktoken` files. Nothing is downloaded."""
+"""Encodings of tiktoken that are on this machine. Nothing is downloaded."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +14,7 @@ from piecework.errors import InputError
 from piecework.tokenizer.any_tokenizer import BYTE_PIECES, readable
 from piecework.tokenizer.tokens import Tokens
 
-__all__ = ["Tiktoken", "load_encoding", "load_ranks"]
-
-DEFAULT_PATTERN = "cl100k_base"
-_PATTERNS = ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
+__all__ = ["Tiktoken", "load_encoding"]
 
 
 def load_encoding(name: str) -> Tiktoken:
@@ -41,22 +35,6 @@ def load_encoding(name: str) -> Tiktoken:
     except ValueError as error:
         names = ", ".join(tiktoken.list_encoding_names())
         raise InputError(f"tiktoken has no encoding {name!r}; it has {names}") from error
-
-
-def load_ranks(data: bytes, *, source: str) -> Tiktoken:
-    """The tokenizer in the bytes of a `.tiktoken` file: tokens in base64 with their ranks.
-
-    The file has no pattern to split text into pre-tokens. If the file's name contains the name of an OpenAI encoding,
-    the pattern is that encoding's, else that of cl100k_base.
-    """
-    ranks = _parse(data, source)
-    tiktoken = require("tiktoken", extra="hf", purpose=source)
-    stem = Path(source).name
-    name = next((name for name in _PATTERNS if name in stem), DEFAULT_PATTERN)
-    pattern = _pattern(name, ranks)
-    encoding = tiktoken.Encoding(stem, pat_str=pattern, mergeable_ranks=dict(ranks), special_tokens={})
-    note = "" if name in stem else f"the file has no pattern to split text; used is the pattern of {name}"
-    return Tiktoken(encoding, note=note)
 
 
 class Tiktoken:
@@ -111,36 +89,6 @@ class Tiktoken:
 
 class _NotDownloadedError(Exception):
     """A file of the encoding is not on this machine."""
-
-
-def _parse(data: bytes, source: str) -> dict[bytes, int]:
-    ranks: dict[bytes, int] = {}
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            token, rank = line.split()
-            ranks[base64.b64decode(token, validate=True)] = int(rank)
-        except (ValueError, binascii.Error) as error:
-            start = line[:40].decode("utf-8", "replace")
-            raise InputError(f"{source}:{number}: {start!r} is not a token in base64 and its rank") from error
-    missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
-    if missing:
-        raise InputError(f"{source}: {len(missing)} of the 256 bytes have no rank (0x{missing[0]:02X} first)")
-    if len(set(ranks.values())) < len(ranks):
-        raise InputError(f"{source}: two tokens have the same rank")
-    return ranks
-
-
-def _pattern(name: str, ranks: Mapping[bytes, int]) -> str:
-    """The pattern that the encoding splits text with. Its constructor gets these ranks, so it downloads nothing."""
-    public = require("tiktoken_ext.openai_public", extra="hf", purpose="a .tiktoken file")
-
-    def given(*_arguments: object, **_options: object) -> Mapping[bytes, int]:
-        return ranks
-
-    with _replaced(public, "load_tiktoken_bpe", given):
-        return str(public.ENCODING_CONSTRUCTORS[name]()["pat_str"])
 
 
 @contextmanager

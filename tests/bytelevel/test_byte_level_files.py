@@ -1,0 +1,167 @@
+"""Files that cannot be used are refused with the reason, each part by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+import piecework as pw
+from piecework.tokenizer.load import load_tokenizer
+
+TEXTS = ["a rose is a rose is a rose"]
+
+
+@pytest.fixture
+def tokenizer() -> pw.ByteLevelTokenizer:
+    counts = pw.count_pre_tokens(TEXTS, pre_tokenizer="gpt2")
+    return pw.train(counts, pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=260, special_tokens=["<s>"]))
+
+
+def _set(*path: str | int, value: Any) -> Callable[[Any], None]:
+    def change(content: Any) -> None:
+        for key in path[:-1]:
+            content = content[key]
+        content[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_set("model", "type", value="Unigram"), "model.type Unigram"),
+        (_set("model", "dropout", value=0.1), "model.dropout = 0.1"),
+        (_set("model", "byte_fallback", value=True), "model.byte_fallback = True"),
+        (_set("model", "end_of_word_suffix", value="</w>"), "model.end_of_word_suffix = '</w>'"),
+        (_set("normalizer", value={"type": "NFC"}), "normalizer NFC"),
+        (_set("pre_tokenizer", value=None), "pre_tokenizer: none"),
+        (_set("pre_tokenizer", value={"type": "Metaspace"}), "Metaspace; the last must be ByteLevel"),
+        (_set("pre_tokenizer", "add_prefix_space", value=True), "add_prefix_space = true"),
+        (_set("added_tokens", 0, "lstrip", value=True), "lstrip of '<s>'"),
+    ],
+)
+def test_unsupported_parts_are_named(
+    change: Callable[[Any], None], message: str, tokenizer: pw.ByteLevelTokenizer, tmp_path: Path
+) -> None:
+    content = orjson.loads(tokenizer.json_bytes)
+    change(content)
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(orjson.dumps(content))
+    with pytest.raises(pw.ModelError) as caught:
+        pw.ByteLevelTokenizer.load(path)
+    assert f"{path}: not supported: " in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_all_unsupported_parts_are_named_at_once(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    content = orjson.loads(tokenizer.json_bytes)
+    _set("normalizer", value={"type": "Lowercase"})(content)
+    _set("pre_tokenizer", value={"type": "Sequence", "pretokenizers": [{"type": "Digits"}]})(content)
+    (tmp_path / "tokenizer.json").write_bytes(orjson.dumps(content))
+    with pytest.raises(pw.ModelError, match=r"normalizer Lowercase; pre_tokenizer: Digits; the last must be ByteLevel"):
+        pw.ByteLevelTokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_set("model", "merges", 0, value=["a", "zz"]), "merge 0: 'zz' is not in the vocabulary"),
+        (_set("model", "merges", 0, value=["a"]), r"merge 0: \['a'\] is not two tokens"),
+        (_set("model", "merges", value=None), "the model has no vocab, or no merges"),
+        (_set("model", "vocab", "▁", value=260), "the token '▁' has a character that stands for no byte"),
+    ],
+)
+def test_damaged_json(
+    change: Callable[[Any], None], message: str, tokenizer: pw.ByteLevelTokenizer, tmp_path: Path
+) -> None:
+    content = orjson.loads(tokenizer.json_bytes)
+    change(content)
+    (tmp_path / "tokenizer.json").write_bytes(orjson.dumps(content))
+    with pytest.raises(pw.ModelError, match=message):
+        pw.ByteLevelTokenizer.load(tmp_path)
+
+
+def test_a_byte_that_is_no_token(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    content = orjson.loads(tokenizer.json_bytes)
+    del content["model"]["vocab"]["!"]
+    (tmp_path / "tokenizer.json").write_bytes(orjson.dumps(content))
+    with pytest.raises(pw.ModelError, match="no token for the byte 33"):
+        pw.ByteLevelTokenizer.load(tmp_path)
+
+
+def _ranks(tokenizer: pw.ByteLevelTokenizer, folder: Path) -> tuple[Path, list[bytes]]:
+    path = folder / "own.tiktoken"
+    tokenizer.save_tiktoken(path)
+    return path, path.read_bytes().splitlines()
+
+
+def test_a_gap_in_ranks(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    path, lines = _ranks(tokenizer, tmp_path)
+    with pytest.raises(pw.InputError, match=r"no token has rank 0, but ranks go up to 259; .* special_tokens="):
+        pw.ByteLevelTokenizer.load(path)
+    loaded = pw.ByteLevelTokenizer.load(path, pre_tokenizer="gpt2", special_tokens={"<s>": 0})
+    assert loaded.encode(TEXTS[0]) == tokenizer.encode(TEXTS[0])
+    assert loaded.note == ""
+    path.write_bytes(b"\n".join(line for line in lines if not line.endswith(b" 258")))
+    with pytest.raises(pw.InputError, match="no token has rank 258"):
+        pw.ByteLevelTokenizer.load(path, special_tokens={"<s>": 0})
+    with pytest.raises(pw.InputError, match="rank 5 is that of a token and of a special token"):
+        pw.ByteLevelTokenizer.load(path, special_tokens={"<s>": 5})
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"!!! 7", "is not a token in base64 and its rank"),
+        (b"eno= x", "is not a token in base64 and its rank"),
+        (b"YQ== 900", "the token b'a' is there twice"),
+        (b"enp6 258", "two tokens have the same rank"),
+    ],
+)
+def test_damaged_ranks(line: bytes, message: str, tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    path, lines = _ranks(tokenizer, tmp_path)
+    path.write_bytes(b"\n".join([*lines, line]))
+    with pytest.raises(pw.InputError, match=message):
+        pw.ByteLevelTokenizer.load(path)
+
+
+def test_other_files(tmp_path: Path) -> None:
+    with pytest.raises(pw.InputError, match="no byte-level tokenizer in this folder"):
+        pw.ByteLevelTokenizer.load(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    for data, message in (
+        (b"", "the file is empty"),
+        (b"{", "not valid JSON"),
+        (b"{}", "neither a tokenizer.json"),
+        (b'{"config": {}, "vocab": []}', "not a tekken.json: KeyError"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(pw.InputError, match=message):
+            pw.ByteLevelTokenizer.load(path)
+    with pytest.raises(pw.InputError, match="cannot be read"):
+        pw.ByteLevelTokenizer.load(tmp_path / "none.json")
+
+
+def test_ranks_have_no_merges_to_save(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    path, _ = _ranks(tokenizer, tmp_path)
+    loaded = pw.ByteLevelTokenizer.load(path, special_tokens={"<s>": 0})
+    with pytest.raises(pw.ModelError, match="save_tiktoken writes it"):
+        loaded.save(tmp_path / "out")
+
+
+def test_a_special_token_that_is_merged_cannot_be_ranked(tmp_path: Path) -> None:
+    counts = pw.count_pre_tokens(TEXTS, pre_tokenizer="gpt2")
+    recipe = pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=262, special_tokens=["<s>", "Ġrose"])
+    with pytest.raises(pw.ModelError, match="ids do not rise in the order of merges"):
+        pw.train(counts, recipe).save_tiktoken(tmp_path / "own.tiktoken")
+
+
+def test_load_tokenizer_takes_byte_level_files(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    tokenizer.save(tmp_path)
+    loaded = load_tokenizer(tmp_path)
+    assert isinstance(loaded, pw.ByteLevelTokenizer)
+    assert loaded.model == tokenizer.model
