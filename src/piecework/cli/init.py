@@ -198,6 +198,7 @@ vocab_size = {vocab_size}          # best divisible by 128
 [analysis]
 vocab_sizes = [{vocab_sizes}]
 monolingual = true          # also train a tokenizer for each language, to compare with
+# parallel = "par/{{language}}.txt"   # line n says the same in every language: compares what languages cost
 
 # Other tokenizers to compare with: a .model, a tokenizer.json, a folder, or tiktoken:NAME.
 # [analysis.tokenizers]

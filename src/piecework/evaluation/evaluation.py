@@ -91,7 +91,7 @@ class Evaluation:
 
     @property
     def unspaced_shares(self) -> dict[str, float]:
-        """For each language, the share of its letters that are of scripts written without spaces."""
+        """For each language, the share of its characters, spaces aside, that are of scripts written without spaces."""
         return self._units.unspaced_shares
 
     @property

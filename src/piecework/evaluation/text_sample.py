@@ -53,7 +53,7 @@ class TextSample:
         return words
 
     def unspaced_share(self) -> float:
-        """The share of letters that are of scripts written without spaces."""
+        """The share of characters, spaces aside, that are of scripts written without spaces."""
         import pyarrow as pa
 
         texts = [text.encode("utf-8", "replace").decode() for text in self.texts]

@@ -227,7 +227,7 @@ class EvaluationUnits:
 
     @cached_property
     def unspaced_shares(self) -> dict[str, float]:
-        """For each group, the share of its letters that are of scripts written without spaces."""
+        """For each group, the share of its characters, spaces aside, that are of scripts written without spaces."""
         found = unspaced_shares(self._batches("eval"))
         return {group: found.get(group, 0.0) for group in self.groups}
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -21,38 +23,41 @@ UNSPACED_SCRIPTS = (
 """The Unicode scripts that are written without spaces between words."""
 
 UNSPACED_SHARE = 1 / 3
-"""A language is written without spaces if more than this share of its letters is of such scripts.
+"""A language is written without spaces if more than this share of its characters, spaces aside, is of such scripts.
 
-Measured on translations of software, which have many English names: Chinese 0.64, Thai 0.71, Japanese 0.78; eight other
-languages, Korean among them, below 0.0001.
+Measured on translations of software, which have many English names and placeholders: Chinese 0.54, Thai 0.64,
+Japanese 0.70; eight other languages, Korean among them, below 0.0001.
 """
 
-_LETTERS = r"[\p{L}\p{M}]"
 _UNSPACED = "[" + "".join(rf"\p{{{script}}}" for script in UNSPACED_SCRIPTS) + "]"
 
 
 def unspaced_shares(batches: Iterable[tuple[str, pa.RecordBatch]]) -> dict[str, float]:
-    """The share of letters in unspaced scripts by language, from rows of unit and count; 0 without letters.
+    """The share of characters in unspaced scripts by language, from rows of unit and count; 0 without characters.
 
     >>> import pyarrow as pa
     >>> rows = pa.record_batch({"unit": pa.array(["你好", " Python"], pa.large_string()), "count": [3, 1]})
     >>> unspaced_shares([("zh", rows)])
     {'zh': 0.5}
     """
-    letters: dict[str, float] = {}
+    characters: dict[str, float] = {}
     unspaced: dict[str, float] = {}
     for language, rows in batches:
-        letters[language] = letters.get(language, 0.0) + _count(rows, _LETTERS)
-        unspaced[language] = unspaced.get(language, 0.0) + _count(rows, _UNSPACED)
-    return {language: unspaced[language] / count if count else 0.0 for language, count in letters.items()}
+        all_characters, of_scripts = _count(rows)
+        characters[language] = characters.get(language, 0.0) + all_characters
+        unspaced[language] = unspaced.get(language, 0.0) + of_scripts
+    return {language: unspaced[language] / count if count else 0.0 for language, count in characters.items()}
 
 
-def _count(rows: pa.RecordBatch, pattern: str) -> float:
-    """The characters of all units that match, each as often as the unit was counted."""
+def _count(rows: pa.RecordBatch) -> tuple[float, float]:
+    """The characters of all units without spaces, and those of unspaced scripts, each as often as it was counted."""
     import pyarrow as pa
     from pyarrow import compute
 
     units: Any = rows["unit"]
-    per_unit: Any = compute.count_substring_regex(units, pattern)
-    total: Any = compute.sum(compute.multiply(per_unit.cast("float64"), rows["count"].cast(pa.float64())))
-    return total.as_py() or 0.0
+    counts = np.from_dlpack(rows["count"].cast(pa.float64()))
+    lengths = compute.subtract(compute.utf8_length(units), compute.count_substring(units, " ").cast(pa.int64()))
+    # A regular expression for every unit takes twice as long as all else that is done with the units: ASCII needs none.
+    other = np.flatnonzero(~np.asarray(compute.string_is_ascii(units)))
+    matches: Any = compute.count_substring_regex(units.take(other), _UNSPACED)
+    return float(np.asarray(lengths) @ counts), float(np.asarray(matches) @ counts[other])

@@ -21,7 +21,7 @@ def with_words(evaluation: Evaluation) -> list[str]:
 def languages_table(evaluation: Evaluation) -> Table:
     """A row for each language: how it is written, and how much evaluation text it has.
 
-    `unspaced_share` is the share of letters in scripts that are written without spaces. `without_spaces` says that this
+    `unspaced_share` is the share of characters in scripts written without spaces. `without_spaces` says that this
     is more than a third. `per_word` says whether tokens per word compare the language with others.
     """
     import pyarrow as pa
