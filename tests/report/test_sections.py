@@ -67,7 +67,11 @@ def test_ranges_and_shades_are_the_same_estimates(hostile: StudyResults, charts:
         best = min(cell.value for cell in cells if cell.value is not None)
         assert all((cell.shade == 0) == (cell.value == best) for cell in cells)
     assert max(cell.shade for cells in shades.cells for cell in cells) == 1
-    extra = [by_tokenizer["multilingual"][name] / by_tokenizer[name][name] - 1 for name in hostile.languages]
+    # Tokens for the same text: the inverse of bytes per token.
+    shared = values(hostile, "bytes_per_token")
+    extra = [values(hostile, "bytes_per_token", name)[name] / shared[name] - 1 for name in hostile.languages]
+    summary = {row["topic"]: row["value"] for row in hostile.tables["summary"].rows()}
+    assert summary["multilingual and monolingual"] == pytest.approx(sum(extra) / len(extra))
     assert [bar.value for bar in cost.bars] == sorted(extra, reverse=True)
     assert f"{100 * max(extra):.1f}\u00a0%" in cost.title
     assert f"{100 * min(extra):.1f}\u00a0%" in cost.title

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from piecework.common.terms import OVERALL
+from piecework.corpus.languages import CODE
 from piecework.evaluation.metrics import Metric, all_metrics
 from piecework.report.blocks import Figure, Heading, Kind, Note, Section, Sheet
 from piecework.report.charts import BarColumn, BarColumns, HeatCell, HeatChart, Value
@@ -119,11 +120,13 @@ def _categories(data: StudyData) -> list[Figure]:
     values = {(row["language"], row["category"]): row["value"] for row in rows if row["value"] is not None}
     categories = sorted({category for _, category in values})
     languages = [name for name in cost_order(data) if any((name, category) in values for category in categories)]
-    if len(categories) < 2:
+    comparable = {key: value for key, value in values.items() if key[0] in data.per_word}
+    compared = sorted({category for _, category in comparable})
+    if len(compared) < 2:
         return []
-    low, high = min(values.values()), max(values.values())
-    costly = max(values, key=lambda key: (values[key], key))
-    cheap = min(values, key=lambda key: (values[key], key))
+    low, high = min(comparable.values()), max(comparable.values())
+    costly = max(comparable, key=lambda key: (comparable[key], key))
+    cheap = min(comparable, key=lambda key: (comparable[key], key))
     title = (
         f"Most expensive: {data.inline_name(costly[0])} {costly[1]}, {format_number(high)} tokens per word; "
         f"cheapest: {data.inline_name(cheap[0])} {cheap[1]}, {format_number(low)}"
@@ -131,19 +134,20 @@ def _categories(data: StudyData) -> list[Figure]:
     cells = tuple(
         tuple(
             HeatCell(value, (value - low) / max(high - low, 1e-9)) if value is not None else HeatCell(None)
-            for category in categories
-            for value in [values.get((language, category))]
+            for category in compared
+            for value in [comparable.get((language, category))]
         )
         for language in languages
+        if language in data.per_word
     )
-    names = tuple(data.name(language) for language in languages)
+    names = tuple(data.name(language) for language in languages if language in data.per_word)
     chart = HeatChart(
         title,
         "Tokens per word by language and category; the values are in the table below.",
         "language",
         "category",
         names,
-        tuple(categories),
+        tuple(compared),
         cells,
     )
     sheet = Sheet.build(
@@ -153,7 +157,7 @@ def _categories(data: StudyData) -> list[Figure]:
     )
     how_to_read = (
         "Tokens per word of the multilingual tokenizer by language (row) and category (column). Darker is more "
-        "expensive."
+        "expensive." + (" The table also has code." if CODE in languages else "")
     )
     return [Figure("categories", title, how_to_read, chart, sheet, folded=len(languages) > MANY_ROWS)]
 

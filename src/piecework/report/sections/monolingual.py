@@ -44,9 +44,9 @@ def _cost(data: StudyData) -> list[Figure]:
     """The extra tokens of the multilingual tokenizer; a ratio of tokens, so it holds without spaces as well."""
     extra = {}
     for language in data.monolingual:
-        shared, own = (data.estimate("fertility", language, name).value for name in (MULTILINGUAL, language))
-        if shared is not None and own:
-            extra[language] = shared / own - 1
+        shared, own = (data.estimate("bytes_per_token", language, name).value for name in (MULTILINGUAL, language))
+        if shared and own is not None:
+            extra[language] = own / shared - 1
     if not extra:
         return []
     order = sorted(extra, key=lambda name: (-extra[name], name))

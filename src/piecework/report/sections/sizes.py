@@ -180,7 +180,8 @@ def _choice(data: StudyData, marked: list[int], unit: int) -> Sheet:
     sizes, values = data.curve("fertility")
     overall = Line(OVERALL, Look("", ""), sizes, values)
     gain = Line(OVERALL, Look("", ""), *_gain(sizes, values, unit))
-    lines = _lines(data, "fertility", 0)
+    comparable = {data.name(language) for language in data.per_word}
+    lines = [line for line in _lines(data, "fertility", 0) if line.label in comparable]
     full = float(values[-1])
     rows = []
     for size in marked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from piecework.common.terms import OVERALL
+from piecework.corpus.languages import CODE
 from piecework.report.blocks import Figure
 from piecework.report.scales import format_number
 from piecework.report.sections.cost import cost_figure
@@ -104,7 +105,13 @@ def _cards(data: StudyData) -> list[Card]:
             if overall.low is not None
             else "too few documents for an interval"
         )
-        cards.append(Card(format_number(overall.value), f"{label}, all text", interval))
+        cards.append(
+            Card(
+                format_number(overall.value),
+                f"{label}, all text{' with code' if CODE in data.languages else ''}",
+                interval,
+            )
+        )
     return cards
 
 
