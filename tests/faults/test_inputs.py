@@ -1,14 +1,18 @@
 """Input that is damaged, cannot be read, changes meanwhile, or comes in unusual sizes."""
 
+import gzip
 import os
 import re
 import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import count as count_up
 from pathlib import Path
+from typing import Any
 
 import pytest
+import zstandard
 
 from cli.command import COMMAND, UNPRIVILEGED, environment
 from counting.corpora import count_here, made_up_documents, make_study, result_bytes, write
@@ -84,20 +88,20 @@ def test_files_or_settings_that_changed_since(tmp_path: Path) -> None:
     assert result_bytes(tmp_path / "out") != before
 
 
-def test_a_document_of_100_megabytes_on_a_line(tmp_path: Path) -> None:
-    """Of many words, for training; and one of 20 MB that is a single word, for evaluation."""
+def test_the_longest_document_and_the_longest_word(tmp_path: Path) -> None:
+    """63 MB of words, for training, and a word of 1 MB, for evaluation."""
     sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 2), weights={SUBSET: Fraction(1)})
 
     def document(text: str, *, evaluation: bool) -> str:
         numbered = (f"{number}{text}" for number in count_up())
         return next(text for text in numbered if sampler.place(text.encode(), SUBSET).evaluation is evaluation)
 
-    n = 5_000_000
+    n = 3_000_000
     words = document("ord, med mellanslag. " * n, evaluation=False)
-    word = document("x" * 20_000_000, evaluation=True)
+    word = document("x" * 1_000_000, evaluation=True)
     write(tmp_path / "a_x-0.jsonl", [words, word])
     study = make_study(tmp_path, sampling={"train": "50%", "eval": "50%"})
-    count_here(study, tmp_path / "out", shard_bytes=64_000_000)
+    count_here(study, tmp_path / "out", shard_bytes=32_000_000)
     rows = {row[2]: row[3] for row in table_rows(tmp_path / "out" / "train.parquet")}
     first = words[: words.index(" ")]
     assert rows == {first: 1, "▁ord,": n - 1, "▁med": n, "▁mellanslag.": n, "▁": 1}
@@ -132,3 +136,37 @@ def test_10_000_tiny_files(tmp_path: Path) -> None:
         else:
             expected.train.update({("x", "a", "file"): 1, ("x", "a", f"▁{number}"): 1})
     assert_same(counts.folder, expected)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl.zst", ".txt.gz", ".txt"])
+def test_a_line_of_400_megabytes_takes_little_memory(tmp_path: Path, suffix: str) -> None:
+    """The file has 50 kB to 400 MB; what is unpacked of it has no end in sight."""
+    path = tmp_path / f"a_x-0{suffix}"
+    parts = [b'{"text": "one"}\n{"text": "', *[b"x" * 1_000_000] * 400, b'"}\n{"text": "two"}\n']
+    if suffix == ".jsonl.zst":
+        with path.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as writer:
+            for part in parts:
+                writer.write(part)
+    else:
+        opened: Any = gzip.open(path, "wb", 1) if suffix == ".txt.gz" else path.open("wb")  # noqa: SIM115
+        with opened as file:
+            file.writelines(parts)
+    script = (
+        "import resource, sys; from pathlib import Path; from counting.corpora import make_study;"
+        "from piecework.counting.local import count;"
+        "corpus = {'path': '{category}_{language}-*', 'documents': 'line'};"
+        "counts = count(make_study(Path(sys.argv[1]), corpus=corpus), out=sys.argv[1] + '/out', memory='500MB');"
+        "print(counts.description['skipped'][0]['reason']);"
+        "print(max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    assert done.returncode == 0, done.stderr
+    reason, peak_kb = done.stdout.split("\n")[:2]
+    assert reason == "document too long"
+    assert int(peak_kb) < 400_000
