@@ -2,15 +2,16 @@
 
 import pytest
 
-from piecework.counting.heaps import USUAL_EXPONENT, Heaps, table_sizes
+from piecework.counting.heaps import USUAL_EXPONENT, HeapsLaw, WordTable, table_size
 from piecework.counting.words import count_words
 
 
 def test_the_law_goes_through_what_it_was_fitted_on() -> None:
     """Four documents of the same size; the first has 100 words, all have 200: the exponent is a half."""
     texts = [" ".join(f"{first + number:05}" for number in range(100)).encode() for first in (0, 33, 66, 100)]
-    law = Heaps.fit(texts)
-    assert law is not None
+    table = WordTable.fit(texts)
+    assert table is not None
+    law = table.law
     # The word that opens each text is another than the same with a space before it.
     assert law.sample_words == len(count_words([text.decode() for text in texts])) == 203
     assert law.words(law.sample_bytes) == 203
@@ -19,27 +20,27 @@ def test_the_law_goes_through_what_it_was_fitted_on() -> None:
 
 
 def test_samples_that_tell_nothing() -> None:
-    assert Heaps.fit([]) is None
-    assert Heaps.fit([b""]) is None
-    law = Heaps.fit([b"one text only"])
-    assert law is not None
-    assert law.exponent == USUAL_EXPONENT
-    assert law.words(0) == 0
+    assert WordTable.fit([]) is None
+    assert WordTable.fit([b""]) is None
+    table = WordTable.fit([b"one text only"])
+    assert table is not None
+    assert table.law.exponent == USUAL_EXPONENT
+    assert table.law.words(0) == 0
 
 
 def test_kinds_of_text_add_up() -> None:
-    law = Heaps(sample_bytes=1000, sample_words=100, exponent=0.5, memory_bytes=60, stored_bytes=5)
-    flat = Heaps(sample_bytes=1000, sample_words=50, exponent=0.0, memory_bytes=40, stored_bytes=4)
-    size = table_sizes([(law, 3.0), (flat, 1.0)], 400_000)
+    table = WordTable(HeapsLaw(sample_bytes=1000, sample_words=100, exponent=0.5), memory_bytes=60, stored_bytes=5)
+    flat = WordTable(HeapsLaw(sample_bytes=1000, sample_words=50, exponent=0.0), memory_bytes=40, stored_bytes=4)
+    size = table_size([(table, 3.0), (flat, 1.0)], 400_000)
     assert size.distinct_words == pytest.approx(100 * 300**0.5 + 50)
     assert size.memory_bytes == pytest.approx(60 * 100 * 300**0.5 + 40 * 50)
-    assert table_sizes([], 1e9).distinct_words == 0
+    assert table_size([], 1e9).distinct_words == 0
 
 
 def test_real_text(corpus_lines: "dict[str, list[str]]") -> None:
     """From a tenth of a book collection, what all of it has: within a quarter."""
     lines = [line.encode() for line in corpus_lines["books_sv"]]
-    law = Heaps.fit(lines[::10])
-    assert law is not None
+    table = WordTable.fit(lines[::10])
+    assert table is not None
     actual = len(count_words(lines))
-    assert 0.75 < law.words(sum(map(len, lines))) / actual < 1.34
+    assert 0.75 < table.law.words(sum(map(len, lines))) / actual < 1.34

@@ -1,6 +1,5 @@
 """Time and memory of a training, estimated from a small sample of the input."""
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,17 +37,17 @@ def estimate_training(
 ) -> TrainingEstimate | None:
     """Count at most 8 MB, for at most a second, and extrapolate; None if the sample has no text.
 
-    The number of distinct words grows as a power of the text's size (Heaps' law); the exponent comes from
-    comparing one half of the sample with the whole.
+    The number of distinct words follows Heaps' law through one half of the sample and the whole.
     """
+    from piecework.counting.heaps import HeapsLaw
     from piecework.counting.words import WordCounter
 
     halves = (WordCounter(threads=threads), WordCounter(threads=threads))
-    sample_bytes = 0
+    half_bytes = [0, 0]
     started = time.monotonic()
     for index, batch in enumerate(_sample(files, text_field)):
         halves[index % 2].add(batch.documents)
-        sample_bytes += batch.read_bytes
+        half_bytes[index % 2] += batch.read_bytes
         if time.monotonic() - started > SAMPLE_SECONDS:
             break
     elapsed_s = time.monotonic() - started
@@ -56,10 +55,10 @@ def estimate_training(
     sample = first + second
     if not len(sample):
         return None
-    factor = max(1.0, sum(file.size_bytes for file in files) / max(1, sample_bytes))
-    # Natural text has an exponent between 0.4 and 0.8. A sample that is too small to tell gets the middle.
-    exponent = math.log2(len(sample) / len(first)) if len(first) and len(second) else 0.6
-    distinct_words = round(len(sample) * factor ** min(max(exponent, 0.4), 0.8))
+    sample_bytes = max(1, sum(half_bytes))
+    factor = max(1.0, sum(file.size_bytes for file in files) / sample_bytes)
+    law = HeapsLaw.through((half_bytes[0], len(first)), (sample_bytes, len(sample)))
+    distinct_words = round(law.words(factor * sample_bytes))
     return TrainingEstimate(
         sample_bytes=sample_bytes,
         distinct_words=distinct_words,

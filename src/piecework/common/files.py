@@ -1,4 +1,4 @@
-"""Writing files so that each is there whole or not at all, and none is overwritten by accident."""
+"""Writes files atomically, and overwrites none by accident."""
 
 import errno
 import os
@@ -9,18 +9,18 @@ from pathlib import Path
 
 from piecework.errors import InputError
 
-__all__ = ["check_output", "prepare_output", "replace_atomically", "write_error", "write_together"]
+__all__ = ["check_output", "prepare_output", "replace_atomically", "write_failure", "write_together"]
 
 
 @contextmanager
 def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path to write to, which takes the name `path` when all of it is on disk.
+    """A temporary path to write to. It gets the name `path` when all of it is on disk.
 
-    Whatever stops the writing, Ctrl-C included, leaves what was there before and no temporary file.
+    If writing stops, by Ctrl-C too, the old file stays and no temporary file is left.
     """
     path = Path(path)
-    # In the same folder, since replacing is atomic only within one file system. The name is fixed before the
-    # file is made, so that an interrupt between the two still finds what to remove.
+    # In the same folder, because replacing is atomic only within one file system. The name is known before the file is
+    # made, so that an interrupt between the two still removes it.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
@@ -31,12 +31,12 @@ def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise write_error(path, error) from error
+            raise write_failure(path, error) from error
         raise
 
 
-def write_error(path: Path, error: OSError) -> InputError:
-    """What to tell a person about a file or folder that could not be written."""
+def write_failure(path: Path, error: OSError) -> InputError:
+    """The error that tells a person why a file or folder could not be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return InputError(f"{path}: no space left on the disk; make room and run the command again")
     return InputError(f"{path}: cannot write: {error.strerror or error}")

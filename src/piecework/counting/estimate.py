@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from piecework.common.terms import CleanUp
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.readers import open_batches
-from piecework.counting.heaps import Heaps, TableSize, table_sizes
+from piecework.counting.heaps import TableSize, WordTable, table_size
 from piecework.counting.machine import MERGE_BYTES, PARENT_BYTES, PROCESS_BYTES, TABLE_COPIES, Budget
 from piecework.counting.plan import Plan
 from piecework.counting.tables import DocumentCounter
@@ -25,8 +24,6 @@ __all__ = ["Estimate", "SubsetEstimate", "estimate_counting"]
 SAMPLE_FILES = 3
 SAMPLE_BATCH_BYTES = 2_000_000
 SAMPLE_SECONDS = 3.0
-# The number of distinct words grows as a power of the text's size (Heaps' law): 0.5 to 0.7 for natural text.
-HEAPS_EXPONENT = 0.6
 # An evaluation document is counted twice: as it is, and without punctuation.
 EVALUATION_COUNTS = 2
 START_S = 1.0
@@ -67,7 +64,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
     wanted = [subset for subset in plan.subsets if subset.weight]
     sampler = plan.sampler()
     estimates = []
-    laws: list[tuple[Heaps, float]] = []
+    tables: list[tuple[WordTable, float]] = []
     table_bytes = 0.0
     for subset in wanted:
         sample = _Sample(subset, seconds=SAMPLE_SECONDS / len(wanted), clean_up=plan.study.recipe.clean_up)
@@ -99,26 +96,19 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
                 cpu_s=(reading_s + counting_s * counted) * growth,
             )
         )
-        if law := Heaps.fit(texts):
-            laws.append((law, train * sum(sizes) * growth))
-        if sizes:
+        if table := WordTable.fit(texts):
+            tables.append((table, train * sum(sizes) * growth))
             shards = max(1, sum(shard.subset == subset.name for shard in plan.shards))
-            table_bytes = max(table_bytes, counter.memory_bytes * _heaps(growth * counted / shards))
+            table_bytes = max(table_bytes, counter.memory_bytes * table.law.growth(growth * counted / shards))
+    exponents = [table.law.exponent for table, _ in tables]
     counting_bytes = budget.processes * (PROCESS_BYTES + TABLE_COPIES * min(table_bytes, budget.table_bytes))
     return Estimate(
         subsets=tuple(estimates),
         memory_bytes=round(PARENT_BYTES + max(counting_bytes, budget.merging * MERGE_BYTES)),
         elapsed_s=START_S + sum(estimate.cpu_s for estimate in estimates) / budget.processes,
-        tables=tuple(table_sizes(laws, size) for size in (sum(share for _, share in laws), *LARGER_TEXTS_BYTES)),
-        exponents=(
-            min((law.exponent for law, _ in laws), default=0.0),
-            max((law.exponent for law, _ in laws), default=0.0),
-        ),
+        tables=tuple(table_size(tables, size) for size in (sum(share for _, share in tables), *LARGER_TEXTS_BYTES)),
+        exponents=(min(exponents, default=0.0), max(exponents, default=0.0)),
     )
-
-
-def _heaps(growth: float) -> float:
-    return math.pow(growth, HEAPS_EXPONENT)
 
 
 class _Sample:

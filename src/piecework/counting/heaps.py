@@ -1,4 +1,4 @@
-"""How many distinct words a larger text has: Heaps' law, fitted on a sample."""
+"""The number of distinct words in a larger text, by Heaps' law, fitted on a sample."""
 
 from __future__ import annotations
 
@@ -9,72 +9,91 @@ from dataclasses import dataclass
 
 from piecework.counting.tables import DocumentCounter
 
-__all__ = ["Heaps", "TableSize", "table_sizes"]
+__all__ = ["HeapsLaw", "TableSize", "WordTable", "table_size"]
 
-# Where a sample is too small to tell: natural text has 0.5 to 0.7.
+# Used if a sample is too small to fit the law: natural text has 0.5 to 0.7.
 USUAL_EXPONENT = 0.6
 FIRST_PART = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Heaps:
-    """The law V(n) = V(m) · (n / m)^β of one kind of text, and what a word costs.
+class HeapsLaw:
+    """The number of distinct words in a text of n bytes: V(n) = V(m) · (n / m)^β.
 
-    >>> law = Heaps(sample_bytes=1000, sample_words=100, exponent=0.5, memory_bytes=60, stored_bytes=5)
-    >>> law.words(100_000)
-    1000.0
+    >>> law = HeapsLaw(sample_bytes=1000, sample_words=100, exponent=0.5)
+    >>> law.words(100_000), law.growth(4)
+    (1000.0, 2.0)
     """
 
     sample_bytes: int
     """m: the size of the text that it was fitted on."""
     sample_words: int
-    """V(m): its distinct words."""
-    exponent: float
+    """V(m): the number of its distinct words."""
+    exponent: float = USUAL_EXPONENT
+    """β."""
+
+    @classmethod
+    def through(cls, part: tuple[int, int], whole: tuple[int, int]) -> HeapsLaw:
+        """The law through a part of a sample and all of it, each with its bytes and distinct words.
+
+        >>> HeapsLaw.through((1000, 100), (4000, 200)).exponent
+        0.5
+        """
+        (part_bytes, part_words), (sample_bytes, sample_words) = part, whole
+        if not part_words or sample_bytes < 1.5 * part_bytes:
+            return cls(sample_bytes, sample_words)
+        exponent = math.log(sample_words / part_words) / math.log(sample_bytes / part_bytes)
+        return cls(sample_bytes, sample_words, min(1.0, exponent))
+
+    def growth(self, factor: float) -> float:
+        """How many times as many distinct words a text has that is `factor` times as large."""
+        return math.pow(factor, self.exponent)
+
+    def words(self, text_bytes: float) -> float:
+        """The number of distinct words in a text of this size."""
+        return self.sample_words * self.growth(text_bytes / self.sample_bytes) if text_bytes else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WordTable:
+    """The distinct words of one kind of text, and what each costs."""
+
+    law: HeapsLaw
     memory_bytes: float
     """Of a distinct word in training."""
     stored_bytes: float
     """Of a distinct word in train.parquet."""
 
-    def words(self, text_bytes: float) -> float:
-        """How many distinct words a text of this size would have."""
-        return self.sample_words * math.pow(text_bytes / self.sample_bytes, self.exponent) if text_bytes else 0.0
-
     @classmethod
-    def fit(cls, texts: Sequence[bytes]) -> Heaps | None:
-        """The law through the first quarter of the documents and all of them; None where they hold no word."""
+    def fit(cls, texts: Sequence[bytes]) -> WordTable | None:
+        """Counts the first quarter of the documents, and all of them; None if they hold no word."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        sizes, words = [], []
+        sizes = []
         for part in (texts[: max(1, len(texts) // FIRST_PART)], texts):
             counter = DocumentCounter()
             counter.add_training(part)
             memory_bytes = counter.memory_bytes
             table = counter.take()["train"]
-            sizes.append(sum(map(len, part)))
-            words.append(len(table))
-        if not words[1]:
+            sizes.append((sum(map(len, part)), len(table)))
+        if not len(table):
             return None
-        exponent = USUAL_EXPONENT
-        if sizes[1] > 2 * sizes[0] and words[0]:
-            exponent = min(1.0, math.log(words[1] / words[0]) / math.log(sizes[1] / sizes[0]))
         stored = io.BytesIO()
         columns = pa.table({"word": table["word"], "count": table["count"]})
         pq.write_table(
             columns, stored, compression="zstd", use_dictionary=False, column_encoding={"word": "DELTA_BYTE_ARRAY"}
         )
         return cls(
-            sample_bytes=sizes[1],
-            sample_words=words[1],
-            exponent=exponent,
-            memory_bytes=memory_bytes / words[1],
-            stored_bytes=len(stored.getvalue()) / words[1],
+            HeapsLaw.through(*sizes),
+            memory_bytes=memory_bytes / len(table),
+            stored_bytes=len(stored.getvalue()) / len(table),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """What the table of training words would be for so much text."""
+    """The size of the table of training words for a text of this size."""
 
     text_bytes: float
     distinct_words: float
@@ -82,13 +101,13 @@ class TableSize:
     stored_bytes: float
 
 
-def table_sizes(laws: Sequence[tuple[Heaps, float]], text_bytes: float) -> TableSize:
-    """The table for a text of this size, of several kinds in these shares."""
-    total = sum(share for _, share in laws) or 1.0
-    words = [(law, law.words(text_bytes * share / total)) for law, share in laws]
+def table_size(tables: Sequence[tuple[WordTable, float]], text_bytes: float) -> TableSize:
+    """The table for a text of this size, which has several kinds in these shares."""
+    total = sum(share for _, share in tables) or 1.0
+    words = [(table, table.law.words(text_bytes * share / total)) for table, share in tables]
     return TableSize(
         text_bytes=text_bytes,
         distinct_words=sum(count for _, count in words),
-        memory_bytes=sum(law.memory_bytes * count for law, count in words),
-        stored_bytes=sum(law.stored_bytes * count for law, count in words),
+        memory_bytes=sum(table.memory_bytes * count for table, count in words),
+        stored_bytes=sum(table.stored_bytes * count for table, count in words),
     )

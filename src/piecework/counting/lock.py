@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from piecework.common.files import write_error
+from piecework.common.files import write_failure
 from piecework.errors import InputError
 
 __all__ = ["locked"]
@@ -42,7 +42,7 @@ def _acquire(path: Path) -> int:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
-            raise write_error(path, error) from error
+            raise write_failure(path, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The one before may have removed the file between these two calls; then the lock is on nothing.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework import _core
-from piecework.common.files import replace_atomically, write_error
+from piecework.common.files import replace_atomically, write_failure
 from piecework.common.manifest import checksum_of_file
 from piecework.common.subset_name import SubsetName
 from piecework.counting.files import KEYS, SUBSETS_FILE, TABLES, column_types, subsets_table, table_file, with_names
@@ -85,7 +85,7 @@ def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict
             f"{job.folder}: cannot merge the counts: {error}; remove the folder .partial and run the command again"
         ) from error
     except OSError as error:
-        raise write_error(job.folder, error) from error
+        raise write_failure(job.folder, error) from error
     return written
 
 

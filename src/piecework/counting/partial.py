@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from piecework.common.files import write_error
+from piecework.common.files import write_failure
 from piecework.common.manifest import Each, Nullable, Shape, checksum_of_file, inner_path, seal, unseal
 from piecework.corpus.passages import Candidate
 from piecework.corpus.skipped import Reason, Skipped
@@ -124,7 +124,7 @@ class PartialResults:
         except BaseException as error:
             shutil.rmtree(unfinished, ignore_errors=True)
             if isinstance(error, OSError):
-                raise write_error(self.folder, error) from error
+                raise write_failure(self.folder, error) from error
             raise
 
     @staticmethod
