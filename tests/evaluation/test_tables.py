@@ -84,3 +84,11 @@ def test_where_and_columns() -> None:
     assert len(pw.Table.of(["a"], [])) == 0
     with pytest.raises(pw.InputError, match='no column "c"'):
         table.where(c=1)
+
+
+def test_no_cell_of_a_csv_file_is_a_formula() -> None:
+    texts = ["=1+2", "+1", "-1", "@x", "\tx", "'=1", "sv", "a-b", "'x"]
+    table = pw.Table.of(["text", "number"], [(text, -0.5) for text in texts])
+    rows = list(csv.reader(io.StringIO(table.to_csv())))[1:]
+    assert [row[0] for row in rows] == ["'=1+2", "'+1", "'-1", "'@x", "'\tx", "''=1", "sv", "a-b", "'x"]
+    assert {row[1] for row in rows} == {"-0.5"}

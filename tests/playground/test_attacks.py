@@ -4,6 +4,7 @@ import http.client
 import json
 import resource
 import socket
+import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,20 @@ def test_thousands_of_idle_connections(server: Server) -> None:
             assert server.open_files < MAX_CONNECTIONS + 60
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_unfinished_bodies_give_way(server: Server) -> None:
+    head = f"POST /api/encode HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
+    with ExitStack() as stack:
+        for _ in range(MAX_CONNECTIONS + 44):
+            opened = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            with suppress(ConnectionError):
+                opened.sendall(f'{head}Content-Length: 500\r\n\r\n{{"text": '.encode())  # and never the rest
+        # Each of them may take 15 seconds to arrive; nobody else waits for them.
+        started = time.monotonic()
+        answer = server.ask("encode", {"text": TEXT, "lanes": [{"tokenizer": "paper"}]})
+        assert answer["lanes"][0]["ids"] == tokenizer().encode(TEXT)
+        assert time.monotonic() - started < 10
 
 
 def test_open_to_others_it_asks_for_a_token(models: Path) -> None:

@@ -20,6 +20,8 @@ SHOWN_ROWS = 200
 
 # Text that needs quotes in CSV: the empty string, since an empty field is None, or text with one of these characters.
 _IN_QUOTES = r'^$|[,"\r\n]'
+# Text that a spreadsheet would run as a formula, also with apostrophes in front: it gets one more apostrophe.
+_FORMULA = r"^'*[=+@\t-]"
 
 _STYLE = (
     "<style>.piecework td,.piecework th{padding:.15em .7em;text-align:left;border-bottom:1px solid #8884}"
@@ -154,7 +156,7 @@ def _csv_fields(column: Any) -> Any:
         return compute.if_else(column, *pa.array(["True", "False"], pa.large_string())).fill_null("")
     is_odd: Any
     if pa.types.is_string(column.type):
-        is_odd = compute.match_substring_regex(column, _IN_QUOTES)
+        is_odd = compute.match_substring_regex(column, f"{_IN_QUOTES}|{_FORMULA}")
     elif pa.types.is_float64(column.type):
         # In this range both write the fewest digits that read back as the same number; outside, exponents differ.
         size: Any = compute.abs(column)
@@ -170,14 +172,16 @@ def _csv_fields(column: Any) -> Any:
 def _csv_field(value: Any) -> str:
     """A CSV field: numbers read back exactly, text is quoted where necessary, None is empty.
 
-    >>> [_csv_field(value) for value in (None, 12.0, 0.1, "sv", "a,b", "")]
-    ['', '12', '0.1', 'sv', '"a,b"', '""']
+    Text that a spreadsheet would run as a formula starts with an apostrophe; Parquet has all text unchanged.
+
+    >>> [_csv_field(value) for value in (None, 12.0, 0.1, -0.5, "sv", "a,b", "", "=1+2")]
+    ['', '12', '0.1', '-0.5', 'sv', '"a,b"', '""', "'=1+2"]
     """
     if value is None:
         return ""
     if isinstance(value, float):
         return str(int(value) if value.is_integer() else value)
-    text = str(value)
+    text = f"'{value}" if isinstance(value, str) and re.search(_FORMULA, value) else str(value)
     return '"' + text.replace('"', '""') + '"' if re.search(_IN_QUOTES, text) else text
 
 

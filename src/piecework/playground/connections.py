@@ -42,5 +42,5 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request of it is being answered; part of a request is not yet one."""
-        return self.cycle is None or self.cycle.response_complete
+        """Whether no request of it is being answered. A request whose body has not all arrived is not yet one."""
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ def model_card(name: str, study: Study, tables: Mapping[str, Table]) -> str:
         "tags: [tokenizer, bpe, sentencepiece]",
         "---",
         "",
-        f"# {study.name}: {name}",
+        f"# {_text(study.name)}: {_text(name)}",
         "",
         *_introduction(name, study, rows[0]["vocab_size"], languages),
     ]
@@ -66,7 +67,7 @@ def model_card(name: str, study: Study, tables: Mapping[str, Table]) -> str:
 
 
 def _introduction(name: str, study: Study, vocab_size: int, languages: Sequence[str]) -> Iterator[str]:
-    named = ", ".join(language_name(language) for language in languages)
+    named = ", ".join(_text(language_name(language)) for language in languages)
     yield f"A BPE tokenizer of {vocab_size:,} pieces for {named}, trained with Piecework {__version__}."
     if name.startswith(f"{MULTILINGUAL}-"):
         yield (
@@ -81,7 +82,7 @@ def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
     sampling = study.sampling
     acts = "take more or fewer documents" if sampling.weighting == "documents" else "multiply word counts"
     if study.description:
-        yield study.description
+        yield _text(study.description)
         yield ""
     yield (
         f"A sample of {format_percent(sampling.train)} of the documents with seed {study.seed}; weights "
@@ -91,7 +92,7 @@ def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
     yield "| subset | weight | documents | bytes |"
     yield "|---|---:|---:|---:|"
     for row in subsets:
-        yield f"| {_cell(row['subset'])} | {row['weight']} | {row['train_copies']:,} | {row['train_bytes']:,} |"
+        yield f"| {_text(row['subset'])} | {row['weight']} | {row['train_copies']:,} | {row['train_bytes']:,} |"
 
 
 def _settings(study: Study, vocab_size: int) -> Iterator[str]:
@@ -124,7 +125,7 @@ def _metrics(rows: Sequence[Row]) -> Iterator[str]:
     yield f"|---|{'---:|' * len(metrics)}"
     for language, found in by_language.items():
         cells = (_estimate(found[metric.name]) if metric.name in found else "–" for metric in metrics)
-        yield f"| {_cell(row_name(language))} | {' | '.join(cells)} |"
+        yield f"| {_text(row_name(language))} | {' | '.join(cells)} |"
     yield ""
     yield from (f"- {metric.title}: {metric.formula}; {metric.direction} is better." for metric in metrics)
 
@@ -162,9 +163,15 @@ def _use() -> Iterator[str]:
     yield "```"
 
 
-def _cell(text: object) -> str:
-    """Escapes text for a table cell: it neither ends the cell nor starts markup."""
-    return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+def _text(text: object) -> str:
+    r"""Text of a user as Markdown that shows it unchanged: no HTML, no links, no headings, one line.
+
+    >>> print(_text("<b>a</b> [x](y)\n# z_1 | `c`"))
+    &lt;b&gt;a&lt;/b&gt; \[x\](y) \# z\_1 \| \`c\`
+    """
+    one_line = " ".join(str(text).split())
+    escaped = re.sub(r"([\\`*_\[\]#|~!])", r"\\\1", one_line)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _code(text: object) -> str:
