@@ -532,3 +532,69 @@ def test_the_colours_can_be_chosen(visit: Visitor, address: str) -> None:
     assert page.evaluate(background) != light
     page.reload()
     expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
+
+
+def test_bytes_of_a_character_are_counted(visit: Visitor, address: str, tokenizers: dict[str, pw.Tokenizer]) -> None:
+    _, page = opened(visit, address)
+    put(page, "land 漢 og")
+    assert sum(token.piece.startswith("<0x") for token in tokenizers["both"].tokens("land 漢 og")) == 3
+    boxed = lane(page, 0).locator(".token.bytes")
+    expect(boxed).to_have_count(1)
+    expect(boxed).to_have_attribute("data-tokens", "3")
+    boxed.hover()
+    expect(page.locator("#hovered")).to_contain_text("tokens of this character 3")
+    page.uncheck("#differences")
+    expect(page.locator("#words-table [data-tokens='3']").first).to_have_text("漢")
+
+
+def test_states_without_text(visit: Visitor, address: str) -> None:
+    _, page = opened(visit, address)
+    put(page, "land og")
+    lane(page, 0).locator(".token").first.click()
+    expect(page.locator("#why-content .why-word")).to_be_visible()
+    with answered(page):
+        page.get_by_role("button", name="Clear").click()
+    expect(lane(page, 0).locator(".tokens")).to_have_attribute("data-state", "empty")
+    expect(page.locator("#why-content .hint")).to_be_visible()
+    expect(page.locator("#words-table")).to_have_text("No words yet.")
+    assert page.evaluate("document.activeElement.id") == "text"
+    page.get_by_role("button", name="Vocabulary", exact=True).click()
+    page.get_by_label("Search pieces").fill("no such piece at all")
+    expect(page.locator("#vocabulary-statistics")).to_have_text("0 pieces")
+
+
+def test_right_to_left_text(visit: Visitor, address: str) -> None:
+    _, page = opened(visit, address)
+    put(page, "שלום עולם\nland og")
+    boxes = (
+        lane(page, 0)
+        .locator(".token")
+        .evaluate_all(
+            "all => all.map((e) => [e.textContent, ...['left', 'top'].map(side => e.getBoundingClientRect()[side])])"
+        )
+    )
+    hebrew = [box for box in boxes if any("\u0590" <= character <= "\u05ff" for character in box[0])]
+    swedish = [box for box in boxes if box[0].strip().isascii() and box[0].strip()]
+    assert hebrew[0][1] > hebrew[-1][1], "from right to left"
+    assert swedish[0][1] < swedish[-1][1], "from left to right"
+    assert hebrew[0][2] < swedish[0][2]
+    # The tree runs the same way: the first letter stands on the right.
+    lane(page, 0).locator(".token", has_text="ם").first.click()
+    expect(page.locator("#why-content .why-word")).to_be_visible()
+    leaves = page.locator("#why svg .node text").evaluate_all(
+        "all => all.map(each => [each.textContent, Number(each.getAttribute('x'))])"
+    )
+    letters = [x for text, x in leaves if len(text) == 1 and "\u0590" <= text <= "\u05ff"]
+    assert letters == sorted(letters, reverse=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_a_long_word_has_a_tree_that_scrolls(visit: Visitor, address: str) -> None:
+    _, page = opened(visit, address)
+    put(page, "landförskaverkihetingarsælømokitinurasklandförskaverkihetingarsælømokitinurask")
+    lane(page, 0).locator(".token").nth(1).click()
+    tree = page.locator("#why .tree")
+    expect(tree).to_be_visible()
+    assert tree.evaluate("each => each.clientHeight") <= 400
+    assert tree.evaluate("each => each.scrollWidth > each.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280

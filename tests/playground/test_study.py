@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 import piecework as pw
+from piecework.common.manifest import write_manifest
 from piecework.pipeline.results import StudyResults
 from piecework.playground.app import Answers
 from piecework.playground.catalogue import Catalogue
 from piecework.playground.estimates import METRICS, EstimateStore
-from piecework.playground.requests import MergesRequest, VocabularyRequest
+from piecework.playground.known import known_tokenizers
+from piecework.playground.requests import EncodeRequest, MergesRequest, VocabularyRequest
+from piecework.results.folder import read_run
 from pipeline.studies import run_study, write_study
 from playground.running import running
 
@@ -87,8 +90,37 @@ def test_without_counts_the_tables_tell(folder: Path, tmp_path: Path) -> None:
         assert "no counted text" in content["error"]
 
 
+def test_samples_are_the_passages_of_the_study(results: StudyResults) -> None:
+    about = Answers(Catalogue.from_study(results)).about()
+    passages = {(row["language"], row["text"]) for row in results.tables["examples"].rows()}
+    assert {(sample["language"], sample["text"]) for sample in about["samples"]} <= passages
+    first = [sample["language"] for sample in about["samples"][: len(results.languages)]]
+    assert sorted(first) == sorted(results.languages)
+
+
+def test_installed_tokenizers_are_offered(
+    results: StudyResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "hub" / "models--someone--small" / "snapshots" / "0"
+    shutil.copytree(results.folder / "tokenizers" / "sv", model)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    known = known_tokenizers()
+    assert known == {"someone/small": str(model / "tokenizer.json")}
+    catalogue = Catalogue.from_study(results)
+    catalogue.add_known({**known, "sv": "elsewhere"})
+    assert catalogue.known == ["someone/small"]
+    assert catalogue.names[-1] == "someone/small"
+    asked = EncodeRequest.model_validate({"text": "hej", "lanes": [{"tokenizer": "someone/small"}]})
+    lane = Answers(catalogue).encode(asked)["lanes"][0]
+    assert lane["ids"].tolist() == results.tokenizer("sv").encode("hej")
+
+
 def test_a_study_that_is_not_done(tmp_path: Path, folder: Path) -> None:
     shutil.copytree(folder, tmp_path / "half")
-    (tmp_path / "half" / "run.json").write_text('{"format": 1, "complete": false}')
+    run = read_run(folder)
+    assert run is not None
+    write_manifest(tmp_path / "half" / "run.json", {**run, "complete": False})
     with pytest.raises(pw.InputError, match="has not finished"):
         StudyResults.load(tmp_path / "half")

@@ -41,9 +41,11 @@ def command(
       piecework playground out/nordic/tokenizers/sv out/nordic/tokenizers/multilingual
       piecework playground first.model gpt2/tokenizer.json --counts out/nordic --port 9000
     """
+    from piecework.playground.known import known_tokenizers
     from piecework.playground.server import listen, serve
 
     catalogue = _catalogue(sources, counts)
+    catalogue.add_known(known_tokenizers())
     # Load the first tokenizer now: if it is damaged, the command fails, not the page.
     catalogue[catalogue.names[0]]
     listener = listen(host, port)

@@ -31,6 +31,7 @@ from piecework.playground.guard import Access, Guard
 from piecework.playground.lanes import Utf16Offsets, cut_columns, lane
 from piecework.playground.merges import word_merges
 from piecework.playground.requests import RequestError, read_request
+from piecework.playground.samples import samples
 from piecework.playground.vocabulary import VocabularyBrowser
 
 __all__ = ["PAGE_FILES", "make_app"]
@@ -144,6 +145,8 @@ class Answers:
             "tokenizers": self._catalogue.names,
             "paths": {name: self._catalogue.path(name) for name in self._catalogue.names},
             "with_estimates": [name for name in self._catalogue.names if self._estimates.available(name)],
+            "known": self._catalogue.known,
+            "samples": samples(study) if study is not None else [],
             "metrics": [
                 {"name": each.name, "title": each.title, "formula": each.formula, "direction": each.direction}
                 for each in self._estimates.metrics

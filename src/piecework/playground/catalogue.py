@@ -163,6 +163,8 @@ class Catalogue:
         self._lock = threading.Lock()
         self._paths = dict(paths or {})
         self.study = study
+        self.known: list[str] = []
+        """The tokenizers that `add_known` has added."""
         self._counts = counts
 
     @classmethod
@@ -190,6 +192,18 @@ class Catalogue:
         loaded = {name: load_lane_tokenizer(source, name=name) for name, source in sources.items()}
         paths = {name: Path(source) for name, source in sources.items()}
         return cls({name: _given(tokenizer) for name, tokenizer in loaded.items()}, paths=paths, counts=counts)
+
+    def add_known(self, sources: Mapping[str, str]) -> None:
+        """Offer tokenizers that are on this machine anyway; they are loaded on first use."""
+
+        def loader(name: str, source: str) -> Callable[[], LaneTokenizer]:
+            return lambda: load_lane_tokenizer(source, name=name)
+
+        for name, source in sources.items():
+            if name not in self._loaders:
+                self._loaders[name] = loader(name, source)
+                self._paths[name] = Path(source)
+                self.known.append(name)
 
     @property
     def names(self) -> list[str]:

@@ -80,13 +80,14 @@ export function wordCuts(cut, words) {
   for (let w = 0; w < words.length; w++) {
     const start = words.starts[w], end = words.ends[w];
     while (i < cut.starts.length && cut.ends[i] <= start) i++;
-    const boundaries = [];
+    const boundaries = [], perPart = [];
     let tokens = 0;
     for (let j = i; j < cut.starts.length && cut.starts[j] < end; j++) {
       if (cut.starts[j] > start) boundaries.push(cut.starts[j] - start);
+      perPart.push(tokensOf(cut, j));
       tokens += tokensOf(cut, j);
     }
-    result[w] = { boundaries, tokens };
+    result[w] = { boundaries, tokens, perPart };
   }
   Object.assign(cut, { words, wordCuts: result });
   return result;

@@ -3,7 +3,7 @@
 import { ask, latest } from "./api.js";
 import { count, el, fixed, percent, svg } from "./dom.js";
 
-const HEIGHT = 150, LEFT = 40, RIGHT = 62, TOP = 8, BOTTOM = 20;
+const LEAST_HEIGHT = 150, LABEL = 13, LEFT = 48, RIGHT = 62, TOP = 8, BOTTOM = 20, COLOURS = 8;
 const SHARES = new Set(["continued_words", "split_words"]);
 
 export class EvaluationEstimates {
@@ -56,6 +56,9 @@ export class EvaluationEstimates {
     const { sizes, values } = this.curves;
     const width = Math.min(Math.max(this.chart.clientWidth, 280), 736);  // text keeps its size on a phone
     const names = Object.keys(values);
+    // Room for a label of every language; beyond eight, colours repeat with another dash.
+    const HEIGHT = Math.max(LEAST_HEIGHT, LABEL * names.length + TOP + BOTTOM);
+    const look = (i) => `colour-${i % COLOURS} dash-${Math.floor(i / COLOURS) % 4}`;
     const all = Object.values(values).flat().filter((value) => value !== null);
     const low = Math.min(...all), high = Math.max(...all);
     const x = (at) => LEFT + (width - LEFT - RIGHT) * Math.log(at / sizes[0]) / Math.log(sizes.at(-1) / sizes[0]);
@@ -73,16 +76,19 @@ export class EvaluationEstimates {
     }
     // Labels at the ends of the lines, moved apart where they would overlap.
     const ends = names.map((name) => ({ name, y: y(values[name].at(-1) ?? low) })).sort((a, b) => a.y - b.y);
-    for (let i = 1; i < ends.length; i++) ends[i].y = Math.max(ends[i].y, ends[i - 1].y + 13);
-    const over = Math.max(0, (ends.at(-1)?.y ?? 0) - (HEIGHT - BOTTOM + 4));
-    for (const end of ends) end.y -= over;
+    for (let i = 1; i < ends.length; i++) ends[i].y = Math.max(ends[i].y, ends[i - 1].y + LABEL);
+    let lowest = HEIGHT - BOTTOM + 4;
+    for (const end of ends.toReversed()) {
+      end.y = Math.min(end.y, lowest);
+      lowest = end.y - LABEL;
+    }
     names.forEach((name, i) => {
       const points = sizes.map((at, k) => (values[name][k] === null ? null : `${x(at).toFixed(1)},${y(values[name][k]).toFixed(1)}`));
       const exact = estimates.find((each) => each.language === name)?.value;
-      picture.append(svg("polyline", { points: points.filter(Boolean).join(" "), class: `line colour-${i % 8}` }),
-        svg("text", { x: width - RIGHT + 8, y: ends.find((end) => end.name === name).y + 4, class: `label colour-${i % 8}` }, name));
+      picture.append(svg("polyline", { points: points.filter(Boolean).join(" "), class: `line ${look(i)}` }, svg("title", {}, name)),
+        svg("text", { x: width - RIGHT + 8, y: ends.find((end) => end.name === name).y + 4, class: `label ${look(i)}` }, name));
       if (exact !== null && exact !== undefined) {
-        picture.append(svg("circle", { cx: x(size), cy: y(exact), r: 3.2, class: `dot colour-${i % 8}` }));
+        picture.append(svg("circle", { cx: x(size), cy: y(exact), r: 3.2, class: `dot ${look(i)}` }));
       }
     });
     picture.append(svg("line", { x1: x(size), x2: x(size), y1: TOP - 4, y2: HEIGHT - BOTTOM + 4, class: "now" }));

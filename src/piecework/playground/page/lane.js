@@ -10,6 +10,13 @@ const POSITIONS = 1000;
 
 let made = 0;
 
+// The tokenizers to choose from; those that are on this machine anyway in a group of their own.
+export function options({ tokenizers, about }) {
+  const option = (name) => el("option", { value: name }, name);
+  const own = tokenizers.filter((name) => !about.known.includes(name)).map(option);
+  return about.known.length ? [...own, el("optgroup", { label: "Installed on this machine" }, ...about.known.map(option))] : own;
+}
+
 export class Lane {
   // `page` holds the text, the views and the other lanes, and is told when this lane changes.
   constructor(page, choice) {
@@ -44,7 +51,7 @@ export class Lane {
       this.size = null;
       this.cuts = null;
       page.changed();
-    } }, ...page.tokenizers.map((name) => el("option", { value: name }, name)));
+    } }, ...options(page));
     this.select.value = this.tokenizer;
     this.vocabulary = el("span", { class: "quiet numbers" });
     this.removal = el("button", { type: "button", class: "icon", "aria-label": `Remove this lane`, title: "Remove this lane",
@@ -59,7 +66,7 @@ export class Lane {
     this.evaluation = new EvaluationEstimates(page, this);
     this.slider = el("div", { class: "size", hidden: true },
       el("label", { for: `${id}-size` }, "Size"), this.range, this.number, this.evaluation.element);
-    this.body = el("div", { class: "tokens", tabindex: 0, role: "group", dir: "auto" });
+    this.body = el("div", { class: "tokens", tabindex: 0, role: "group", dir: "auto", "data-state": "loading" });
     this.error = el("p", { class: "error", role: "alert", hidden: true });
     this.element = el("article", { class: "lane card" },
       el("div", { class: "row head" }, this.select, this.vocabulary, this.removal),
@@ -94,6 +101,7 @@ export class Lane {
 
   show(cut, text) {
     this.cut = cut;
+    this.body.dataset.state = text ? "shown" : "empty";
     this.tokens.show(text, cut, this.page.views);
     this.page.drawn(this);
   }

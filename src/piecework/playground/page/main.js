@@ -5,10 +5,10 @@ import { byteLength, findWords, tokensOf, wellFormed, wordCuts } from "./cut.js"
 import { makeCopyMenu } from "./copy.js";
 import { $, count, el, toast, visible } from "./dom.js";
 import { Lane } from "./lane.js";
-import { SAMPLES } from "./samples.js";
+import { LANGUAGE_SAMPLES, SPECIAL_SAMPLES } from "./samples.js";
 import { readState, writeState } from "./state.js";
 import { Vocabulary } from "./vocabulary.js";
-import { refreshWhy, showWhy } from "./why.js";
+import { clearWhy, refreshWhy, showWhy } from "./why.js";
 import { Words } from "./words.js";
 
 const LARGE = 10_000;
@@ -19,7 +19,9 @@ class Page {
   constructor(about, state) {
     this.about = about;
     this.tokenizers = about.tokenizers;
-    this.text = state.text ?? SAMPLES.sv;
+    // The study's own passages first; without a study, texts in some languages. Then texts that are hard to tokenize.
+    this.samples = about.samples.length ? [...about.samples, ...SPECIAL_SAMPLES] : [...LANGUAGE_SAMPLES, ...SPECIAL_SAMPLES];
+    this.text = state.text ?? this.samples[0].text;
     this.words = findWords(this.text);
     this.view = VIEWS.includes(state.view) ? state.view : "text";
     this.whitespace = state.whitespace ?? false;
@@ -46,8 +48,8 @@ class Page {
   // Two lanes at first: the first tokenizer, and the next one that is not the same at a smaller size.
   #usual() {
     const [first, ...others] = this.tokenizers;
-    // The sample that is shown first is Swedish.
-    const second = ["sv", "en"].find((name) => others.includes(name)) ?? others.find((name) => !name.startsWith(`${first}-`)) ?? others[0];
+    // Beside it, the tokenizer of the language of the opening text.
+    const second = [this.samples[0].language, "en"].find((name) => others.includes(name)) ?? others.find((name) => !name.startsWith(`${first}-`)) ?? others[0];
     return [first, second].filter(Boolean).map((tokenizer) => ({ tokenizer, size: null }));
   }
 
@@ -131,6 +133,7 @@ class Page {
     }
     this.text = text;
     this.words = findWords(text);
+    clearWhy(text);
     if ($("text").value !== text) $("text").value = text;
     this.say("");
     this.changed();
@@ -168,6 +171,7 @@ class Page {
       put(ids.length > 1 ? "ids" : "id", ids.join(" "));
       put("piece", el("span", { class: "piece" }, ids.map((id) => visible(cut.pieces[id])).join(" ")));
     }
+    if (tokensOf(cut, i) > 1) put("tokens of this character", count(tokensOf(cut, i)));
     put("characters", cut.ends[i] > cut.starts[i] ? `${count(cut.starts[i])}–${count(cut.ends[i])}` : "none (dummy prefix)");
     const word = this.#wordAt(cut.starts[i], cut.ends[i]);
     if (word !== null) {
@@ -221,8 +225,8 @@ class Page {
       area.setRangeText(pasted.replaceAll("\r\n", "\n"), area.selectionStart, area.selectionEnd, "end");
       area.dispatchEvent(new Event("input"));
     });
-    $("samples").append(...Object.entries(SAMPLES).map(([name, text]) =>
-      el("button", { type: "button", class: "chip", onclick: () => this.setText(text) }, name)));
+    $("samples").append(...this.samples.map(({ name, title, text }) =>
+      el("button", { type: "button", class: "chip", title, onclick: () => this.setText(text) }, name)));
     $("clear").addEventListener("click", () => {
       this.setText("");
       area.focus();

@@ -126,6 +126,8 @@ export class TokenText {
     const token = document.createElement("span");
     token.className = `token ${i % 2 ? "blue" : "red"}`;
     if (bytes) token.classList.add("bytes");
+    // A character that is several byte tokens says how many.
+    if (this.view === "text" && tokensOf(cut, i) > 1) token.dataset.tokens = tokensOf(cut, i);
     if (cut.starts[i] === cut.ends[i] && this.view === "text") token.classList.add("prefix");
     if (cut.ids && cut.unknown.has(cut.ids[cut.first[i]])) token.classList.add("unknown");
     token.index = i;

@@ -2,6 +2,7 @@
 
 import { ask, debounce } from "./api.js";
 import { $, count, el, percent, visible } from "./dom.js";
+import { options } from "./lane.js";
 
 const ROW = 34, PAGE = 100;
 
@@ -14,7 +15,7 @@ export class Vocabulary {
     this.languages = [];
     const again = debounce(() => this.search(), 120);
     const option = (value, text) => el("option", { value }, text);
-    this.tokenizer = el("select", { "aria-label": "Tokenizer", onchange: again }, ...page.tokenizers.map((name) => option(name, name)));
+    this.tokenizer = el("select", { "aria-label": "Tokenizer", onchange: again }, ...options(page));
     this.text = el("input", { type: "search", placeholder: "Search pieces", "aria-label": "Search pieces", maxlength: 200, oninput: again, spellcheck: "false" });
     this.regex = el("input", { type: "checkbox", onchange: again });
     this.group = el("select", { "aria-label": "Group", onchange: again }, option("", "All groups"));
@@ -60,6 +61,7 @@ export class Vocabulary {
 
   async search() {
     const mine = ++this.asked;
+    if (!this.total) $("vocabulary-statistics").textContent = "Loading…";
     try {
       const answer = await ask("vocabulary", this.#request(0));
       if (mine !== this.asked) return;
@@ -72,6 +74,7 @@ export class Vocabulary {
       this.rows.style.height = `${this.total * ROW}px`;
       this.viewport.setAttribute("aria-rowcount", this.total + 1);
       this.viewport.scrollTop = 0;
+      this.viewport.classList.toggle("empty", !this.total);
       this.draw();
     } catch (error) {
       if (mine !== this.asked) return;
@@ -136,7 +139,7 @@ export class Vocabulary {
       element.title = `${this.languages[i]}: ${count(number)} times, ${percent(share)} of its use per token`;
       return element;
     });
-    return [cell("n c-id", String(row.id)), cell("c-piece", el("span", { class: "piece" }, visible(row.piece))), cell("c-group quiet", row.group),
+    return [cell("n c-id", String(row.id)), cell("c-piece", el("span", { class: "piece", dir: "auto" }, visible(row.piece))), cell("c-group quiet", row.group),
       cell("n c-length", String(row.length)), cell("n c-score quiet", row.score === null ? "–" : String(row.score)),
       cell("n c-rank", row.rank === null ? "–" : count(row.rank)), ...use];
   }

@@ -3,7 +3,8 @@
 import { ask, latest } from "./api.js";
 import { $, count, el, svg, visible } from "./dom.js";
 
-const ROW = 30, GAP = 10, PAD = 12;
+const ROW = 34, GAP = 10, PAD = 12;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 
 let current = null;
 
@@ -25,6 +26,14 @@ export const showWhy = latest(async (lane, text, at) => {
   draw(panel, lane, word);
 });
 
+// The text has changed: a word that is no longer there is no longer explained.
+export function clearWhy(text) {
+  if (current && text.includes(current.word.text.trim()) && text) return;
+  if (!current && $("why-content").querySelector(".hint")) return;
+  current = null;
+  $("why-content").replaceChildren(el("p", { class: "quiet hint" }, "Click a word to see the merges that made its tokens."));
+}
+
 // The size of a lane has changed: the merges are the same, but not all of them happen.
 export function refreshWhy(lane) {
   if (current?.lane === lane) draw($("why-content"), lane, current.word);
@@ -36,14 +45,14 @@ function draw(panel, lane, word) {
   const done = word.steps.filter(happens).length;
   const tokens = word.leaves.length - done;
   panel.replaceChildren(
-    el("p", { class: "why-word" }, el("strong", {}, visible(word.text.trim() || word.text)), ` in ${lane.title}: `,
+    el("p", { class: "why-word" }, el("strong", { dir: "auto" }, visible(word.text.trim() || word.text)), ` in ${lane.title}: `,
       `${tokens} ${tokens === 1 ? "token" : "tokens"} after ${done} ${done === 1 ? "merge" : "merges"}`,
       word.steps.length > done ? `; ${word.steps.length - done} more at larger sizes` : ""),
     el("div", { class: "scroll tree" }, tree(word, happens)),
     steps(word, happens));
 }
 
-// Leaves are at the bottom; each merge is a row above the one before it, so time runs upwards.
+// Leaves are at the bottom, and each merge is above its parts. Right-to-left words run from the right.
 function tree(word, happens) {
   const { leaves, steps } = word;
   const labels = [...leaves, ...steps.map((step) => step.piece)].map(visible);
@@ -54,13 +63,17 @@ function tree(word, happens) {
     xs.push(x + width(labels[i]) / 2);
     x += width(labels[i]) + GAP;
   }
-  const height = PAD + ROW * (steps.length + 1) + PAD;
+  const levels = leaves.map(() => 0);
+  for (const step of steps) levels.push(1 + Math.max(levels[step.left_node], levels[step.right_node]));
+  const height = PAD + ROW * (Math.max(...levels) + 1) + PAD;
+  const total = x + PAD;
+  if (RIGHT_TO_LEFT.test(word.text)) xs.forEach((each, i) => { xs[i] = total - each; });
   const ys = leaves.map(() => height - PAD - 11);
-  const picture = svg("svg", { width: x + PAD, height, viewBox: `0 0 ${x + PAD} ${height}`, role: "img",
+  const picture = svg("svg", { width: total, height, viewBox: `0 0 ${total} ${height}`, role: "img",
     "aria-label": `${steps.length} merges of ${visible(word.text.trim())}; the list below has them in order` });
   const lines = svg("g"), nodes = svg("g");
   steps.forEach((step, i) => {
-    const y = height - PAD - 11 - ROW * (i + 1);
+    const y = height - PAD - 11 - ROW * levels[leaves.length + i];
     const at = (xs[step.left_node] + xs[step.right_node]) / 2;
     const state = happens(step) ? "" : " later";
     for (const child of [step.left_node, step.right_node]) {
@@ -88,8 +101,8 @@ function steps(word, happens) {
   const known = word.steps.some((step) => step.frequency !== null);
   const rows = word.steps.map((step, i) => el("tr", { class: happens(step) ? null : "later" },
     el("td", { class: "n quiet" }, String(i + 1)),
-    el("td", {}, el("span", { class: "piece" }, visible(step.left)), " + ", el("span", { class: "piece" }, visible(step.right)),
-      " → ", el("span", { class: "piece strong" }, visible(step.piece))),
+    el("td", {}, el("bdi", { class: "piece" }, visible(step.left)), " + ", el("bdi", { class: "piece" }, visible(step.right)),
+      " → ", el("bdi", { class: "piece strong" }, visible(step.piece))),
     el("td", { class: "n" }, step.rank === null ? "–" : count(step.rank)),
     known ? el("td", { class: "n" }, step.frequency === null ? "–" : count(step.frequency)) : null,
     el("td", { class: "n" }, step.first_size === null ? "–" : step.first_size === 0 ? "all" : count(step.first_size))));

@@ -51,10 +51,10 @@ export class Words {
       return;
     }
     const body = rows.slice(0, this.limit).map((row) => el("tr", {},
-      el("th", { scope: "row" }, el("button", { type: "button", class: "word", title: "Why?",
+      el("th", { scope: "row" }, el("button", { type: "button", class: "word", dir: "auto", title: "Why?",
         onclick: () => this.page.choose(lanes[0], row.at) }, visible(row.word))),
       el("td", { class: "n" }, count(row.count)),
-      ...row.cuts.map((cut, i) => el("td", { class: "cut", "data-lane": i }, ...parts(row.word, cut.boundaries),
+      ...row.cuts.map((cut, i) => el("td", { class: "cut", "data-lane": i }, el("bdi", {}, ...parts(row.word, cut)),
         el("span", { class: `cost cost-${Math.min(cut.tokens, 6)}`, title: "Tokens" }, String(cut.tokens))))));
     $("words-table").replaceChildren(el("table", {},
       el("caption", { class: "hidden" }, "Words and their tokens in each lane"),
@@ -70,7 +70,8 @@ export class Words {
   }
 }
 
-function parts(word, boundaries) {
+function parts(word, { boundaries, perPart }) {
   const edges = [0, ...boundaries, word.length];
-  return edges.slice(1).map((end, i) => el("span", { class: `token ${i % 2 ? "blue" : "red"}` }, visible(word.slice(edges[i], end))));
+  return edges.slice(1).map((end, i) => el("span", { class: `token ${i % 2 ? "blue" : "red"}${perPart[i] > 1 ? " bytes" : ""}`,
+    "data-tokens": perPart[i] > 1 ? perPart[i] : null }, visible(word.slice(edges[i], end))));
 }
