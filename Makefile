@@ -14,7 +14,7 @@ help:
 	@echo "make lint      ruff, mypy, stubtest, clang-format;  make format: formats"
 	@echo "make bench     measures again;  make clean: removes .venv, build and out"
 
-.PHONY: help install demo test known parity soak pythons chromium java lint format bench core-test clean FORCE
+.PHONY: help install demo test known parity soak pythons chromium java pictures lint format bench core-test clean FORCE
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
@@ -78,6 +78,10 @@ build/known/.fetched: $(VENV)/.tools
 	cd build/known && { command -v npm > /dev/null && npm pack --silent $(KNOWN_NPM) > /dev/null \
 	    || echo "the tests of js-tiktoken and llama3-tokenizer-js need npm" >&2; }
 	touch $@
+
+# The pictures of the README, drawn from the demo study.
+pictures: $(VENV)/.tested demo chromium
+	$(BIN)/python docs/pictures.py out/demo
 
 # The browser in which pages are tested. Without it those tests are skipped, or fail where CI is set.
 chromium:
