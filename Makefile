@@ -12,9 +12,11 @@ help:
 	@echo "make demo      the same, then a study on a small corpus of real text"
 	@echo "make test      the same, then every test"
 	@echo "make lint      ruff, mypy, stubtest, clang-format;  make format: formats"
+	@echo "make extras    each extra in an environment that has only it;  make upstream: do the newest libraries agree?"
 	@echo "make bench     measures again;  make clean: removes .venv, build and out"
 
-.PHONY: help install demo test known parity soak pythons chromium java pictures lint format bench core-test clean FORCE
+.PHONY: help install demo test known parity soak pythons chromium java pictures lint format bench core-test extras upstream fuzz \
+    clean FORCE
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
@@ -112,6 +114,14 @@ soak: $(VENV)/.tested
 # The same study on every Python from 3.11 on that this machine has: the same files.
 pythons: $(VENV)/.tested
 	$(BIN)/python tests/soak/other_pythons.py
+
+# Each extra in an environment that has only it.
+extras: $(VENV)/.tools java
+	$(BIN)/python tests/extras/check_extras.py
+
+# Whether the newest SentencePiece, tokenizers, transformers, tiktoken and gigatoken still agree: a line each.
+upstream: $(VENV)/.tested
+	@$(BIN)/python tests/upstream/check_upstream.py
 
 core-test: $(VENV)/.tools
 	$(BIN)/cmake -S . -B build/core-test -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DPIECEWORK_CORE_TESTS=ON > build-core-test.log 2>&1 || (cat build-core-test.log; exit 1)

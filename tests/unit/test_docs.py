@@ -48,6 +48,25 @@ def test_paths_exist(page: Path) -> None:
         assert any(ROOT.glob(pattern)), f"{page.name}: {path}"
 
 
+def test_the_tests_of_promises_exist() -> None:
+    """Each promise names tests that exist and run: none of them is skipped for good."""
+    text = (ROOT / "docs/promises.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+    assert len(rows) > 40
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", row)
+        assert named, row
+        for path, name in named:
+            assert re.search(rf"(?m)^def {name}\(", (ROOT / path).read_text(encoding="utf-8")), f"{path}::{name}"
+
+
+def test_every_page_makes_promises_that_are_held() -> None:
+    """Each page of the docs stands in the table, but for those that describe the code or list results."""
+    text = (ROOT / "docs/promises.md").read_text(encoding="utf-8")
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"promises.md"}
+    assert pages <= set(re.findall(r"\]\(([\w-]+\.md)\)", text))
+
+
 def test_the_tour_has_every_folder_in_order() -> None:
     packages = [name.rstrip("/").removesuffix(".py") for name in re.findall(r"(?m)^\| `([\w.]+/?)` \|", ARCHITECTURE)]
     assert packages == list(PACKAGES)
