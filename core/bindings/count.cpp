@@ -1,5 +1,6 @@
 // Bindings for counting: word tables, counters, spill files.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -15,6 +16,7 @@
 #include "count/word_counter.hpp"
 #include "count/word_forms.hpp"
 #include "text/arrow_strings.hpp"
+#include "text/normalizer.hpp"
 #include "text/utf8.hpp"
 
 namespace piecework {
@@ -129,6 +131,7 @@ void add_columns(WordTable& table, nb::handle words, nb::handle counts) {
 
 void bind_count(nb::module_& m) {
   nb::exception<CountOverflow>(m, "CountOverflowError", PyExc_OverflowError);
+  nb::exception<NormalizerError>(m, "NormalizerError", PyExc_ValueError);
   nb::exception<DamagedSpill>(m, "DamagedSpillError", PyExc_ValueError);
 
   nb::class_<WordTable>(m, "WordTable")
@@ -159,8 +162,35 @@ void bind_count(nb::module_& m) {
       .def_ro("long_lines", &CountStatistics::long_lines)
       .def_ro("invalid_bytes", &CountStatistics::invalid_bytes);
 
+  nb::class_<Normalizer>(m, "Normalizer")
+      .def(
+          "__init__",
+          [](Normalizer* self, nb::bytes precompiled_charsmap, bool remove_extra_whitespaces) {
+            NormalizerSettings settings;
+            settings.precompiled_charsmap.assign(precompiled_charsmap.c_str(), precompiled_charsmap.size());
+            settings.add_dummy_prefix = false;
+            settings.remove_extra_whitespaces = remove_extra_whitespaces;
+            new (self) Normalizer(settings);
+          },
+          nb::kw_only(), nb::arg("precompiled_charsmap"), nb::arg("remove_extra_whitespaces"))
+      .def(
+          "normalize",
+          [](const Normalizer& normalizer, nb::handle text) {
+            TextBatch batch;
+            batch.add(text);
+            std::string normalized;
+            normalizer.normalize(batch.views[0], normalized);
+            return normalized;
+          },
+          nb::arg("text"));
+
   nb::class_<WordCounter>(m, "WordCounter")
-      .def(nb::init<unsigned, size_t>(), nb::arg("threads"), nb::arg("max_line_bytes"))
+      .def(
+          "__init__",
+          [](WordCounter* self, unsigned threads, size_t max_line_bytes, std::shared_ptr<const Normalizer> normalizer) {
+            new (self) WordCounter(threads, {max_line_bytes, std::move(normalizer)});
+          },
+          nb::arg("threads"), nb::arg("max_line_bytes"), nb::arg("normalizer") = nb::none())
       .def(
           "add_texts",
           [](WordCounter& counter, nb::sequence texts) {
@@ -206,7 +236,12 @@ void bind_count(nb::module_& m) {
       .def("finish", &PreTokenCounter::finish, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<DocumentCounter>(m, "DocumentCounter")
-      .def(nb::init<>())
+      .def(
+          "__init__",
+          [](DocumentCounter* self, std::shared_ptr<const Normalizer> normalizer) {
+            new (self) DocumentCounter({0, std::move(normalizer)});
+          },
+          nb::arg("normalizer") = nb::none())
       .def(
           "add_training",
           [](DocumentCounter& counter, nb::sequence documents, uint64_t copies) {

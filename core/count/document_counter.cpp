@@ -13,7 +13,7 @@ namespace piecework {
 
 void DocumentCounter::add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
   for (const std::string_view document : documents) {
-    count_document(document, known_valid, 0, training_, statistics_, copies);
+    count_document(document, known_valid, settings_, training_, statistics_, copies);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "count/unit_counter.hpp"
@@ -22,6 +23,9 @@ struct CountedUnit {
 
 class DocumentCounter {
  public:
+  // The settings are those of training documents; evaluation documents are counted as they are.
+  explicit DocumentCounter(CountSettings settings = {}) : settings_(std::move(settings)) {}
+
   // Counts each document `copies` times.
   void add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies);
 
@@ -48,6 +52,7 @@ class DocumentCounter {
   static std::vector<uint32_t> sorted_units(const WordTable& table);
 
  private:
+  CountSettings settings_;
   WordTable training_;
   UnitCounter units_;
   CountStatistics statistics_;

@@ -124,8 +124,9 @@ bool contains_unknown_mark(std::string_view text) {
 
 }  // namespace
 
-void count_document(std::string_view document, bool known_valid, size_t max_line_bytes, WordTable& table,
+void count_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
                     CountStatistics& statistics, uint64_t copies) {
+  const auto& [max_line_bytes, normalizer] = settings;
   if (document.empty()) return;
   statistics.bytes += document.size();
   std::string repaired;
@@ -133,10 +134,19 @@ void count_document(std::string_view document, bool known_valid, size_t max_line
     repaired = replace_invalid_utf8(document, statistics.invalid_bytes);
     document = repaired;
   }
-  if (max_line_bytes == 0 && !contains_unknown_mark(document)) {
+  if (max_line_bytes == 0 && !normalizer && !contains_unknown_mark(document)) {
     split(document, copies, table, statistics);
     return;
   }
+  std::string normalized;
+  const auto count_line = [&](std::string_view line) {
+    if (normalizer) {
+      // User symbols too: SentencePiece finds them in the normalised line.
+      normalizer->normalize(line, normalized);
+      line = normalized;
+    }
+    split(line, copies, table, statistics);
+  };
   while (!document.empty()) {
     const size_t end = document.find('\n');
     std::string_view line = document.substr(0, end);
@@ -148,9 +158,9 @@ void count_document(std::string_view document, bool known_valid, size_t max_line
       ++statistics.marked_lines;
     } else if (max_line_bytes && !known_valid && find_invalid_utf8(line) != line.size()) {
       repaired = replace_invalid_utf8(line, statistics.invalid_bytes);
-      split(repaired, copies, table, statistics);
+      count_line(repaired);
     } else {
-      split(line, copies, table, statistics);
+      count_line(line);
     }
   }
 }
@@ -181,7 +191,7 @@ void WordCounter::add(const std::vector<std::string_view>& documents, bool known
   auto work = [&](Lane& lane) {
     for (size_t group; (group = next.fetch_add(1)) + 1 < starts.size();) {
       for (size_t i = starts[group]; i < starts[group + 1]; ++i) {
-        count_document(spans[i], known_valid, max_line_bytes_, lane.table, lane.statistics);
+        count_document(spans[i], known_valid, settings_, lane.table, lane.statistics);
       }
     }
   };

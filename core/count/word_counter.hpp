@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "count/word_table.hpp"
+#include "text/normalizer.hpp"
 
 namespace piecework {
 
@@ -25,17 +27,23 @@ struct CountStatistics {
   }
 };
 
-// Adds the words of `document` to `table`, each with the count `copies`. Drops lines of more than `max_line_bytes`
-// bytes (0: no limit). The statistics count the document once.
-void count_document(std::string_view document, bool known_valid, size_t max_line_bytes, WordTable& table,
+// How documents are counted.
+struct CountSettings {
+  size_t max_line_bytes = 0;  // longer lines are dropped; 0: no limit
+  // Normalises each line, if given. It must not add a dummy prefix, and its rules must make no newline.
+  std::shared_ptr<const Normalizer> normalizer;
+};
+
+// Adds the words of `document` to `table`, each with the count `copies`. The statistics count the document once.
+void count_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
                     CountStatistics& statistics, uint64_t copies = 1);
 
 // Has one table per thread and merges them at the end. The result is the same for any number of threads and any
 // batches.
 class WordCounter {
  public:
-  WordCounter(unsigned threads, size_t max_line_bytes)
-      : lanes_(threads ? threads : 1), max_line_bytes_(max_line_bytes) {}
+  WordCounter(unsigned threads, CountSettings settings)
+      : lanes_(threads ? threads : 1), settings_(std::move(settings)) {}
   WordCounter(const WordCounter&) = delete;
   WordCounter& operator=(const WordCounter&) = delete;
 
@@ -51,7 +59,7 @@ class WordCounter {
     CountStatistics statistics;
   };
   std::vector<Lane> lanes_;
-  size_t max_line_bytes_;
+  CountSettings settings_;
   CountStatistics statistics_;
 };
 

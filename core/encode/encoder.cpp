@@ -42,12 +42,12 @@ Model checked(Model model) {
 
 }  // namespace
 
-// A stretch of text that is encoded on its own.
-struct Encoder::Unit {
+// A unit of a text that waits for its ids.
+struct Encoder::PendingUnit {
   ShortKey key;
   uint64_t hash;
   size_t begin, length;
-  uint32_t id;  // where it is known at once, else kNoSymbol
+  uint32_t id;  // if it is known already, else kNoSymbol
 };
 
 // What one thread needs, kept between calls.
@@ -67,7 +67,7 @@ struct Encoder::Scratch {
   Merger::Workspace merging;
   HugeArray<Cached> cache;  // empty until kWorthCache bytes were encoded
   size_t encoded_bytes = 0;
-  Unit units[kUnits];
+  PendingUnit units[kUnits];
   std::unique_ptr<uint32_t[]> ids;
   size_t room = 0;  // of ids
 };
@@ -94,7 +94,11 @@ class Encoder::ScratchLease {
 };
 
 Encoder::Encoder(Model model)
-    : model_(checked(std::move(model))), normalizer_(model_), merger_(model_), boundaries_(1 << 16, 0) {
+    : model_(checked(std::move(model))),
+      normalizer_(make_normalizer(model_)),
+      merger_(model_),
+      unit_normalizer_(make_unit_normalizer(model_)),
+      boundaries_(1 << 16, 0) {
   prepare();
 }
 
@@ -112,17 +116,17 @@ void Encoder::prepare() {
     }
     if (model_.types[id] == PieceType::user_defined) {
       std::string text = normalized_piece(model_, id);
-      symbol_ids_[text] = id;
+      user_symbol_ids_[text] = id;
       user_defined.push_back(std::move(text));
     }
   }
-  symbols_ = PrefixMatcher(std::move(user_defined));
+  user_symbols_ = PrefixMatcher(std::move(user_defined));
   for (unsigned left = 0; left < 256; ++left) {
     for (unsigned right = 0; right < 256; ++right) {
       const auto l = static_cast<unsigned char>(left), r = static_cast<unsigned char>(right);
       uint8_t& boundary = boundaries_[left << 8 | right];
       if (is_continuation(r) || merger_.joins(l, r)) boundary |= kJoined;
-      if (!is_continuation(r) && symbols_.may_start(static_cast<char>(r))) boundary |= kMayStart;
+      if (!is_continuation(r) && user_symbols_.may_start(static_cast<char>(r))) boundary |= kMayStart;
     }
   }
   ascii_ids_.fill(kNoSymbol);
@@ -138,7 +142,7 @@ void Encoder::prepare() {
 
 bool Encoder::only_merges(uint32_t id) const {
   const std::string& piece = model_.pieces[id];
-  return model_.types[id] == PieceType::normal && !symbols_.may_be_in(normalized_piece(model_, id)) &&
+  return model_.types[id] == PieceType::normal && !user_symbols_.may_be_in(normalized_piece(model_, id)) &&
          decode_utf8(piece.data(), piece.data() + piece.size()).length < piece.size() &&
          piece.find(' ') == piece.npos && model_.charsmap.empty() && !model_.remove_extra_whitespaces &&
          model_.escape_whitespaces && !model_.treat_whitespace_as_suffix;
@@ -147,7 +151,7 @@ bool Encoder::only_merges(uint32_t id) const {
 bool Encoder::is_border(char32_t code) const {
   std::string utf8;
   append_utf8(utf8, code);
-  return merger_.symbol_of(code) == kNoSymbol && !symbols_.may_be_in(utf8);
+  return merger_.symbol_of(code) == kNoSymbol && !user_symbols_.may_be_in(utf8);
 }
 
 size_t Encoder::unit_end(std::string_view text, size_t at) const {
@@ -157,24 +161,24 @@ size_t Encoder::unit_end(std::string_view text, size_t at) const {
     const uint8_t boundary = boundaries_[static_cast<size_t>(bytes[i - 1]) << 8 | bytes[i]];
     if (boundary == kJoined) continue;
     if (!(boundary & kJoined)) return i;
-    if (symbols_.match(text.substr(i))) return i;
+    if (user_symbols_.match(text.substr(i))) return i;
   }
   return end;
 }
 
-// The ids of one unit, from the cache or by merging, to `out`; gives back where they end.
-uint32_t* Encoder::put_unit(const Unit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const {
+// Writes the ids of one unit to `out`, from the cache or by merging. Returns the end of the ids.
+uint32_t* Encoder::put_unit(const PendingUnit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const {
   if (unit.length > ShortKey::kMaxLength || scratch.cache.empty()) {
     merger_.segment(bytes, scratch.merging);
     for (const Segment& s : scratch.merging.segments) put_ids(s, bytes, [&](uint32_t id) { *out++ = id; });
     return out;
   }
-  // Two places for each unit, the newer first.
+  // Two slots for each unit, the newer first.
   const size_t index = unit.hash & (Scratch::kCache - 1);
-  Scratch::Cached &place = scratch.cache[index], &other = scratch.cache[index ^ 1];
-  const Scratch::Cached* hit = place.key == unit.key ? &place : other.key == unit.key ? &other : nullptr;
+  Scratch::Cached &slot = scratch.cache[index], &older = scratch.cache[index ^ 1];
+  const Scratch::Cached* hit = slot.key == unit.key ? &slot : older.key == unit.key ? &older : nullptr;
   if (hit) {
-    // Most units have few tokens: four are copied always, without asking. `out` has room for that.
+    // Most units have few tokens: four are always copied, without a branch. `out` has room for that.
     std::memcpy(out, hit->ids, 4 * sizeof(uint32_t));
     if (hit->count > 4) [[unlikely]]
       std::memcpy(out + 4, hit->ids + 4, (hit->count - 4) * sizeof(uint32_t));
@@ -185,10 +189,10 @@ uint32_t* Encoder::put_unit(const Unit& unit, std::string_view bytes, Scratch& s
   for (const Segment& s : scratch.merging.segments) put_ids(s, bytes, [&](uint32_t id) { *out++ = id; });
   const auto count = static_cast<uint32_t>(out - first);
   if (count <= Scratch::Cached::kMaxIds) {
-    other = place;
-    place.key = unit.key;
-    place.count = count;
-    std::copy_n(first, count, place.ids);
+    older = slot;
+    slot.key = unit.key;
+    slot.count = count;
+    std::copy_n(first, count, slot.ids);
   }
   return out;
 }
@@ -212,7 +216,7 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
   size_t waiting = 0;
   const auto flush = [&] {
     for (size_t i = 0; i < waiting; ++i) {
-      const Unit& unit = scratch.units[i];
+      const PendingUnit& unit = scratch.units[i];
       if (unit.id != kNoSymbol) {
         *out++ = unit.id;
       } else {
@@ -221,32 +225,30 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
     }
     waiting = 0;
   };
-  // Units wait until there are 32, so that their places in the cache are on their way from memory together.
-  for (size_t at = 0; at < end;) {
-    Unit& unit = scratch.units[waiting++];
-    unit.id = kNoSymbol;
-    const size_t symbol = symbols_.may_start(normalized[at]) ? symbols_.match(normalized.substr(at)) : 0;
-    if (symbol) {
-      unit.id = symbol_ids_.find(normalized.substr(at, symbol))->second;
-      at += symbol;
-    } else {
-      const size_t next = unit_end(normalized, at);
-      unit.begin = at;
-      unit.length = next - at;
-      const auto byte = static_cast<unsigned char>(normalized[at]);
-      if (unit.length == 1 && byte < ascii_ids_.size()) unit.id = ascii_ids_[byte];
-      if (unit.id == kNoSymbol && unit.length <= most_cached) {
-        unit.key = ShortKey::from_readable(normalized.data() + at, unit.length, false);
-        unit.hash = unit.key.hash();
-        __builtin_prefetch(&scratch.cache[unit.hash & (Scratch::kCache - 1)]);
-      }
-      at = next;
-    }
+  // 32 units wait, so that the processor fetches their cache slots from memory at the same time.
+  const auto next_unit = [&]() -> PendingUnit& {
     if (waiting == Scratch::kUnits) flush();
-  }
+    PendingUnit& unit = scratch.units[waiting++];
+    unit.id = kNoSymbol;
+    return unit;
+  };
+  scan_units(
+      normalized, [&](size_t, size_t, uint32_t id) { next_unit().id = id; },
+      [&](size_t begin, size_t unit_end) {
+        PendingUnit& unit = next_unit();
+        unit.begin = begin;
+        unit.length = unit_end - begin;
+        const auto byte = static_cast<unsigned char>(normalized[begin]);
+        if (unit.length == 1 && byte < ascii_ids_.size()) unit.id = ascii_ids_[byte];
+        if (unit.id == kNoSymbol && unit.length <= most_cached) {
+          unit.key = ShortKey::from_readable(normalized.data() + begin, unit.length, false);
+          unit.hash = unit.key.hash();
+          __builtin_prefetch(&scratch.cache[unit.hash & (Scratch::kCache - 1)]);
+        }
+      });
   flush();
   if (!model_.byte_fallback) {
-    // A run of unknown characters is one token.
+    // Adjacent unknown characters are one token.
     out = std::unique(first, out, [this](uint32_t a, uint32_t b) { return a == unknown_ && b == unknown_; });
   }
   ids.insert(ids.end(), first, out);
@@ -300,7 +302,7 @@ std::vector<TokenSpan> Encoder::encode_spans(std::string_view text) const {
   normalizer_.normalize(text, scratch.text, &origins);
   const std::string_view normalized = scratch.text;
   std::vector<TokenSpan> spans;
-  const auto shown = [&](std::string_view part) {
+  const auto printed = [&](std::string_view part) {
     std::string out;
     for (const char c : part) {
       if (c == ' ' && model_.escape_whitespaces) {
@@ -313,7 +315,7 @@ std::vector<TokenSpan> Encoder::encode_spans(std::string_view text) const {
   };
   const auto put = [&](SymbolId symbol, size_t begin, size_t length) {
     const size_t from = origins[begin], to = origins[begin + length];
-    const std::string part = shown(normalized.substr(begin, length));
+    const std::string part = printed(normalized.substr(begin, length));
     if (symbol < model_.size()) {
       spans.push_back({symbol, from, to, part});
     } else if (model_.byte_fallback) {
@@ -328,17 +330,12 @@ std::vector<TokenSpan> Encoder::encode_spans(std::string_view text) const {
       spans.push_back({unknown_, from, to, part});
     }
   };
-  for (size_t at = 0; at < normalized.size();) {
-    if (const size_t length = symbols_.match(normalized.substr(at))) {
-      put(symbol_ids_.find(normalized.substr(at, length))->second, at, length);
-      at += length;
-      continue;
-    }
-    const size_t next = unit_end(normalized, at);
-    merger_.segment(normalized.substr(at, next - at), scratch.merging);
-    for (const Segment& s : scratch.merging.segments) put(s.symbol, at + s.begin, s.length);
-    at = next;
-  }
+  scan_units(
+      normalized, [&](size_t begin, size_t end, uint32_t id) { put(id, begin, end - begin); },
+      [&](size_t begin, size_t end) {
+        merger_.segment(normalized.substr(begin, end - begin), scratch.merging);
+        for (const Segment& s : scratch.merging.segments) put(s.symbol, begin + s.begin, s.length);
+      });
   return spans;
 }
 

@@ -12,33 +12,34 @@
 
 #include "encode/merge_trees.hpp"
 #include "encode/merger.hpp"
-#include "encode/normalizer.hpp"
 #include "encode/prefix_encoder.hpp"
 #include "model/model.hpp"
 #include "system/huge_array.hpp"
 #include "text/hash.hpp"
+#include "text/normalizer.hpp"
 #include "text/prefix_matcher.hpp"
 #include "text/short_key.hpp"
 #include "text/utf8.hpp"
 
 namespace piecework {
 
-// One token with its place in the text, in bytes. A byte piece that does not end its character is empty at its start.
+// A token with its offsets in the text, in bytes. Of the byte pieces of a character, the last one has its range; the
+// others are empty ranges at its start.
 struct TokenSpan {
   uint32_t id;
   size_t begin, end;
-  std::string piece;  // what SentencePiece shows: the text itself where the id is <unk>
+  std::string piece;  // as SentencePiece prints it: for <unk> the text itself
 };
 
-// One merge that encoding a text performs. Places are in bytes of the text; `unit` numbers the stretches that are
-// encoded on their own, and a unit's merges are in the order in which they happen.
+// A merge that encoding a text performs. Offsets are in bytes of the text. `unit` is the index of the unit in the text;
+// the merges of a unit are in the order in which they happen.
 struct TextMerge {
   uint32_t piece;
   uint32_t unit;
   uint32_t begin, middle, end;
 };
 
-// A token of a unit, for evaluation. Places are in bytes of the normalised text.
+// A token of a unit, for evaluation. Offsets are in bytes of the normalised unit.
 struct TracedToken {
   uint32_t id;
   uint32_t begin, end;  // of the character, for a byte piece
@@ -58,9 +59,9 @@ class Encoder {
   // Appends the ids of `text`.
   void encode(std::string_view text, std::vector<uint32_t>& ids) const;
   std::vector<TokenSpan> encode_spans(std::string_view text) const;
-  // Every merge on the way from the characters of `text` to its tokens.
+  // All merges from the characters of `text` to its tokens.
   std::vector<TextMerge> merges(std::string_view text) const;
-  // Each text's ids one after the other in `ids`; `ends[i]` is where those of text i end.
+  // The ids of several texts, one text after the other; those of text i end at `ends[i]`.
   struct Batch {
     std::vector<uint32_t> ids;
     std::vector<size_t> ends;
@@ -68,57 +69,73 @@ class Encoder {
   std::vector<Batch> encode_batch(const std::vector<std::string_view>& texts, unsigned threads) const;
   std::string decode(const std::vector<uint32_t>& ids) const;
 
-  // For evaluation: the tokens of a unit that is given as normalised text. `prefixes` is one that prefix_encoder made.
+  // For evaluation: the tokens of a unit of normalised text. `prefixes` comes from prefix_encoder().
   void trace(std::string_view unit, PrefixEncoder& prefixes, std::vector<TracedToken>& tokens) const;
   PrefixEncoder prefix_encoder() const;
   const MergeTrees& trees() const;
-  // Calls `use(left, right, merged)` for each two symbols that are merged where they stand side by side.
+  // Calls `use(left, right, merged)` for each pair of symbols that merges.
   template <class Use>
   void for_each_merge(Use&& use) const {
     merger_.for_each_merge(use);
   }
   size_t count_tokens(std::string_view normalized) const;
-  // Whether merging alone decides what becomes of a piece's text: it has several characters, no user-defined symbol
-  // starts in it, and it comes through normalisation as it is.
+  // Whether merging alone decides how the text of a piece is encoded: it has several characters, no user symbol starts
+  // in it, and normalisation does not change it.
   bool only_merges(uint32_t id) const;
-  // Whether nothing merges with the character, and it is in no user-defined symbol.
+  // Whether nothing merges with the character, and no user symbol contains it.
   bool is_border(char32_t code) const;
-  // Throws ModelError unless text can be cut before each run of spaces.
+  // Whether normalisation changes more than adding the dummy prefix.
+  bool normalizes() const { return !model_.charsmap.empty() || model_.remove_extra_whitespaces; }
+  // For evaluation: the normalised text of a counted unit; `opens`: it is the first of a document. Throws ModelError if
+  // this depends on the next unit.
+  void normalize_unit(std::string_view unit, bool opens, std::string& out) const;
+  // Throws ModelError unless the units of a text can be encoded one by one.
   void require_independent_units() const;
-  // Whether text can be cut before and after newlines as well.
+  // Whether text can also be cut before and after newlines.
   bool newlines_stand_alone() const;
 
  private:
   struct Scratch;
-  struct Unit;
+  struct PendingUnit;
   class ScratchLease;
 
   void prepare();
 
-  // Where a unit that starts at `at` ends: the next place that no piece reaches across, or a user-defined symbol.
+  // The end of the unit that starts at `at`: the next offset that no piece reaches across, or that a user symbol starts
+  // at.
   size_t unit_end(std::string_view text, size_t at) const;
+  // Cuts a normalised text into user symbols and the text between them. Calls `on_symbol(begin, end, id)`, and
+  // `on_text(begin, end)` where `end_of(begin)` tells the end; from left to right.
+  template <class EndOf, class OnSymbol, class OnText>
+  void scan(std::string_view text, EndOf&& end_of, OnSymbol&& on_symbol, OnText&& on_text) const;
+  // The same where each `on_text` gets one unit.
+  template <class OnSymbol, class OnUnit>
+  void scan_units(std::string_view text, OnSymbol&& on_symbol, OnUnit&& on_unit) const {
+    scan(text, [&](size_t begin) { return unit_end(text, begin); }, on_symbol, on_unit);
+  }
   void put_traced(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const;
   void put_special(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const;
   template <class Put>
   void put_ids(const Segment& segment, std::string_view unit, Put&& put) const;
-  uint32_t* put_unit(const Unit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const;
+  uint32_t* put_unit(const PendingUnit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const;
   void encode_with(std::string_view text, std::vector<uint32_t>& ids, Scratch& scratch) const;
 
   Model model_;
   Normalizer normalizer_;
   Merger merger_;
-  PrefixMatcher symbols_;  // user-defined, as they stand in normalised text
-  std::unordered_map<std::string, uint32_t, HashBytes, std::equal_to<>> symbol_ids_;
+  Normalizer unit_normalizer_;
+  PrefixMatcher user_symbols_;  // as they are in normalised text
+  std::unordered_map<std::string, uint32_t, HashBytes, std::equal_to<>> user_symbol_ids_;
   uint32_t unknown_ = 0;
   std::array<uint32_t, 256> byte_ids_{};
 
-  // For two bytes that stand next to each other: kJoined where some piece has them so, kMayStart where the second may
-  // start a user-defined symbol.
+  // By two adjacent bytes: kJoined if some piece has them side by side, kMayStart if the second may start a user
+  // symbol.
   static constexpr uint8_t kJoined = 1, kMayStart = 2;
   std::vector<uint8_t> boundaries_;
   std::array<uint32_t, 128> ascii_ids_;  // the id of a one-character unit, or kNoSymbol where it takes several
 
-  // Made when somebody asks for them.
+  // Made at the first call that needs them.
   mutable std::once_flag growing_, indexing_;
   mutable std::unique_ptr<const MergeTrees> trees_;
   mutable std::unique_ptr<const SuffixIndex> suffixes_;
@@ -126,6 +143,21 @@ class Encoder {
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Scratch>> idle_;
 };
+
+template <class EndOf, class OnSymbol, class OnText>
+[[gnu::always_inline]] inline void Encoder::scan(std::string_view text, EndOf&& end_of, OnSymbol&& on_symbol,
+                                                 OnText&& on_text) const {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = user_symbols_.may_start(text[at]) ? user_symbols_.match(text.substr(at)) : 0;
+    const size_t end = length ? at + length : end_of(at);
+    if (length) {
+      on_symbol(at, end, user_symbol_ids_.find(text.substr(at, length))->second);
+    } else {
+      on_text(at, end);
+    }
+    at = end;
+  }
+}
 
 template <class Put>
 void Encoder::put_ids(const Segment& segment, std::string_view unit, Put&& put) const {

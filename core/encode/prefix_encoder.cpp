@@ -38,9 +38,10 @@ SymbolId PrefixEncoder::last_of(uint32_t end) {
       return symbol;
     }
   }
-  // Nothing longer can stand there, so it is the last character.
+  // No longer symbol fits there, so the token is the last character. Rules of a damaged model can give text that starts
+  // with a continuation byte.
   uint32_t begin = end - 1;
-  while (is_continuation(static_cast<unsigned char>(text_[begin]))) --begin;
+  while (begin > 0 && is_continuation(static_cast<unsigned char>(text_[begin]))) --begin;
   last = {merger_.symbol_of(decode_utf8(text_.data() + begin, text_.data() + end).code), begin};
   return last.symbol;
 }

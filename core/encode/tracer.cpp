@@ -1,4 +1,4 @@
-// Encoding with a record of how it came about: of one unit for evaluation, of a text for a person to see.
+// Encoding with its steps: the tokens of units for evaluation, the merges of a text for people to see.
 #include <algorithm>
 #include <stdexcept>
 
@@ -30,16 +30,20 @@ inline void Encoder::put_traced(const Segment& segment, std::string_view unit, s
 void Encoder::trace(std::string_view unit, PrefixEncoder& prefixes, std::vector<TracedToken>& tokens) const {
   tokens.clear();
   const auto put = [&](const Segment& segment) { put_traced(segment, unit, tokens); };
-  uint32_t begin = 0;
-  for (uint32_t at = symbols_.may_be_in(unit) ? 0 : static_cast<uint32_t>(unit.size()); at < unit.size(); ++at) {
-    const auto length = static_cast<uint32_t>(symbols_.match(unit.substr(at)));
-    if (!length) continue;
-    prefixes.encode(unit.substr(begin, at - begin), begin, put);
-    put({symbol_ids_.find(unit.substr(at, length))->second, at, length});
-    begin = at + length;
-    at = begin - 1;
-  }
-  prefixes.encode(unit.substr(begin), begin, put);
+  if (!user_symbols_.may_be_in(unit)) return prefixes.encode(unit, 0, put);
+  const auto next_symbol = [&](size_t at) {
+    do ++at;
+    while (at < unit.size() && !user_symbols_.match(unit.substr(at)));
+    return at;
+  };
+  scan(
+      unit, next_symbol,
+      [&](size_t begin, size_t end, uint32_t id) {
+        put({id, static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin)});
+      },
+      [&](size_t begin, size_t end) {
+        prefixes.encode(unit.substr(begin, end - begin), static_cast<uint32_t>(begin), put);
+      });
 }
 
 void Encoder::put_special(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const {
@@ -47,7 +51,7 @@ void Encoder::put_special(const Segment& segment, std::string_view unit, std::ve
   const uint32_t end = begin + length;
   if (symbol < model_.size()) {
     if (model_.types[symbol] == PieceType::unused && (*trees_)[symbol].left != kNoSymbol) {
-      // It takes part in merging, but is taken apart again.
+      // An unused piece takes part in merging, and is split again at the end.
       const MergeTrees::Node& node = (*trees_)[symbol];
       const uint32_t left = (*trees_)[node.left].length;
       put_traced({node.left, begin, left}, unit, tokens);
@@ -58,7 +62,7 @@ void Encoder::put_special(const Segment& segment, std::string_view unit, std::ve
   } else if (model_.byte_fallback) {
     put_ids(segment, unit, [&](uint32_t id) { tokens.push_back({id, begin, end, false}); });
   } else if (!tokens.empty() && tokens.back().id == unknown_ && tokens.back().end == begin) {
-    tokens.back().end = end;  // without byte fallback, a run of unknown characters is one token
+    tokens.back().end = end;  // without byte fallback, adjacent unknown characters are one token
   } else {
     tokens.push_back({unknown_, begin, end, false});
   }
@@ -75,24 +79,21 @@ std::vector<TextMerge> Encoder::merges(std::string_view text) const {
   Merger::Workspace workspace;
   const std::string_view view = normalized;
   uint32_t unit = 0;
-  for (size_t at = 0; at < view.size(); ++unit) {
-    if (const size_t length = symbols_.match(view.substr(at))) {
-      at += length;
-      continue;
-    }
-    const size_t next = unit_end(view, at);
-    events.clear();
-    merger_.segment(view.substr(at, next - at), workspace, &events);
-    for (const MergeEvent& event : events) {
-      const size_t begin = at + event.begin, end = at + event.end;
-      size_t middle = ends[begin];
-      if (!middle) middle = begin + decode_utf8(view.data() + begin, view.data() + view.size()).length;
-      ends[begin] = end;
-      const auto place = [&](size_t byte) { return static_cast<uint32_t>(origins[byte]); };
-      merges.push_back({event.piece, unit, place(begin), place(middle), place(end)});
-    }
-    at = next;
-  }
+  scan_units(
+      view, [&](size_t, size_t, uint32_t) { ++unit; },
+      [&](size_t unit_begin, size_t unit_end) {
+        events.clear();
+        merger_.segment(view.substr(unit_begin, unit_end - unit_begin), workspace, &events);
+        for (const MergeEvent& event : events) {
+          const size_t begin = unit_begin + event.begin, end = unit_begin + event.end;
+          size_t middle = ends[begin];
+          if (!middle) middle = begin + decode_utf8(view.data() + begin, view.data() + view.size()).length;
+          ends[begin] = end;
+          const auto origin = [&](size_t byte) { return static_cast<uint32_t>(origins[byte]); };
+          merges.push_back({event.piece, unit, origin(begin), origin(middle), origin(end)});
+        }
+        ++unit;
+      });
   return merges;
 }
 
@@ -103,33 +104,55 @@ size_t Encoder::count_tokens(std::string_view normalized) const {
   return tokens.size();
 }
 
+void Encoder::normalize_unit(std::string_view unit, bool opens, std::string& out) const {
+  unit_normalizer_.normalize(unit, out);
+  if (out.empty()) return;
+  // Without extra whitespace exactly one space separates two units.
+  const bool space_before = model_.remove_extra_whitespaces || (opens && model_.add_dummy_prefix);
+  if (out.back() == ' ' && unit.back() != ' ' && merger_.joins(' ', ' ')) {
+    throw ModelError("its normalisation makes a space at the end of \"" + std::string(unit) +
+                     "\", which can merge with the spaces after it, and it keeps extra whitespace");
+  }
+  if (space_before) out.insert(out.begin(), ' ');
+}
+
 void Encoder::require_independent_units() const {
-  if (!model_.charsmap.empty() || model_.remove_extra_whitespaces || model_.treat_whitespace_as_suffix ||
-      !model_.escape_whitespaces) {
+  if (model_.treat_whitespace_as_suffix) {
+    throw ModelError("it puts whitespace after words (treat_whitespace_as_suffix), and counted units have it before");
+  }
+  if (!model_.escape_whitespaces) {
+    throw ModelError("it does not escape whitespace (escape_whitespaces = false), so units are not independent");
+  }
+  if (model_.remove_extra_whitespaces && !model_.add_dummy_prefix) {
     throw ModelError(
-        "the model normalises text or treats whitespace in its own way, so counted units do not tell its ids");
+        "it removes whitespace at the start of a text and adds no prefix, so the first word of a text is not known");
+  }
+  if (normalizer_.has_rule_for_spaces()) {
+    throw ModelError("a normalisation rule replaces text with a space in it, so it can reach across units");
+  }
+  for (const auto& [symbol, id] : user_symbol_ids_) {
+    if (symbol.find(' ', model_.remove_extra_whitespaces ? 0 : 1) != symbol.npos) {
+      throw ModelError("the user-defined symbol \"" + model_.pieces[id] +
+                       "\" reaches across a space, so units are not independent");
+    }
   }
   for (unsigned byte = 0; byte < 256; ++byte) {
     if (byte != ' ' && merger_.joins(static_cast<unsigned char>(byte), ' ')) {
-      throw ModelError("the model has pieces that reach across a space, so counted units do not tell its ids");
-    }
-  }
-  for (const auto& [symbol, id] : symbol_ids_) {
-    if (symbol.find(' ', 1) != symbol.npos) {
-      throw ModelError("the user-defined symbol \"" + model_.pieces[id] +
-                       "\" reaches across a space, so counted units do not tell its ids");
+      throw ModelError("it has pieces that reach across a space, so units are not independent");
     }
   }
 }
 
 bool Encoder::newlines_stand_alone() const {
-  // Without bytes, unknown characters side by side are one token.
+  // Normalisation can make something else of a newline.
+  if (normalizes()) return false;
+  // Without byte fallback, adjacent unknown characters are one token.
   if (!model_.byte_fallback && merger_.symbol_of('\n') >= model_.size()) return false;
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto other = static_cast<unsigned char>(byte);
     if (other != '\n' && (merger_.joins(other, '\n') || merger_.joins('\n', other))) return false;
   }
-  return std::all_of(symbol_ids_.begin(), symbol_ids_.end(), [](const auto& symbol) {
+  return std::all_of(user_symbol_ids_.begin(), user_symbol_ids_.end(), [](const auto& symbol) {
     return symbol.first.find('\n') == std::string::npos || symbol.first.find_first_not_of('\n') == std::string::npos;
   });
 }

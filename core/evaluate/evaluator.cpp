@@ -76,57 +76,30 @@ class Worker {
     }
   }
 
-  void add(size_t unit) {
-    const UnitSet::Unit& of = units_.unit(unit);
-    const std::span<const UnitSet::Row> rows = units_.rows(unit);
-    const UnitSet::Row *const first = rows.data(), *const last = first + rows.size();
-    text_ = of.text;
-    followed_ = of.followed;
-    if (of.opens && model_.add_dummy_prefix) text_ = prefixed_.assign(" ").append(text_);
-    encoder_.trace(text_, prefixes_, tokens_);
-    if (first->group < frequency_groups_) {
-      // Far apart in memory, and needed in a moment.
-      for (const TracedToken& token : tokens_) result.frequencies.prefetch(token.id, first->group);
-    }
-    if (of.one_word) {
-      words_.assign(1, {static_cast<uint32_t>(text_.find_first_not_of(' ')), static_cast<uint32_t>(text_.size())});
+  void add(size_t number) {
+    const UnitSet::Unit& unit = units_.unit(number);
+    const std::span<const UnitSet::Row> rows = units_.rows(number);
+    const bool word_type = unit.one_word && !unit.opens && !unit.followed && unit.text[0] == ' ' && unit.text[1] != ' ';
+    bool single = true;
+    followed_ = unit.followed;
+    if (encoder_.normalizes()) {
+      encoder_.normalize_unit(unit.text, unit.opens, normalized_);
+      // Rules can make spaces. Each run of spaces starts a unit of its own.
+      const std::string_view text = normalized_;
+      single = !text.empty();
+      for (size_t begin = 0, end; begin < text.size(); begin = end) {
+        const size_t word = text.find_first_not_of(' ', begin);
+        end = word == text.npos ? text.size() : std::min(text.find(' ', word), text.size());
+        add_text(text.substr(begin, end - begin), rows, false);
+        single = single && end - begin == text.size();
+      }
+    } else if (unit.opens && model_.add_dummy_prefix) {
+      add_text(normalized_.assign(" ").append(unit.text), rows, unit.one_word);
     } else {
-      find_words(text_, words_);
+      add_text(unit.text, rows, unit.one_word);
     }
-    const TokenTotals totals = as_it_is();
-    if (smaller_) {
-      by_size();
-      fetch_curve(layout_.curve_of(first->group));
-    }
-    uint64_t in_group = 0, in_curve = 0;
-    for (const UnitSet::Row* row = first; row < last; ++row) {
-      const size_t group = row->group, cell = group * UnitSet::kBuckets + row->bucket;
-      const uint64_t count = units_.count(*row);
-      TokenTotals& sum = result.totals[cell];
-      sum.tokens += totals.tokens * count;
-      sum.starts += totals.starts * count;
-      sum.continued += totals.continued * count;
-      sum.split_words += totals.split_words * count;
-      sum.unknown += totals.unknown * count;
-      sum.byte_tokens += totals.byte_tokens * count;
-      if (smaller_) add_to_sizes(cell, static_cast<int64_t>(count));
-      in_group += count;
-      if (row + 1 < last && row[1].group == row->group) continue;
-      // Once a group, and once a curve, as these touch memory far apart.
-      if (group < frequency_groups_) {
-        for (const TracedToken& token : tokens_) result.frequencies.add(token.id, group, in_group);
-      }
-      if (smaller_ && joined_from_ && spaces_ > 1 && group < frequency_groups_) {
-        detached_[{group, spaces_, joined_from_}] += in_group;
-      }
-      in_curve += in_group;
-      in_group = 0;
-      if (row + 1 < last && layout_.curve_of(row[1].group) == layout_.curve_of(group)) continue;
-      if (smaller_) add_to_curve(layout_.curve_of(group), static_cast<int64_t>(in_curve));
-      in_curve = 0;
-    }
-    const bool word_type = of.one_word && !of.opens && !of.followed && text_[0] == ' ' && text_[1] != ' ';
-    if (word_type && !result.types.empty()) add_type(first, last);
+    if (word_type && !result.types.empty())
+      add_type(rows.data(), rows.data() + rows.size(), single && tokens_.size() == 1);
   }
 
   void finish() {
@@ -145,8 +118,56 @@ class Worker {
   Evaluation result;
 
  private:
-  // The figures with the whole vocabulary, from the tokens.
-  TokenTotals as_it_is() const {
+  // Adds the tokens of a normalised unit to all totals. `one_word`: its text is one whitespace word.
+  void add_text(std::string_view text, std::span<const UnitSet::Row> rows, bool one_word) {
+    const UnitSet::Row *const first = rows.data(), *const last = first + rows.size();
+    text_ = text;
+    encoder_.trace(text_, prefixes_, tokens_);
+    if (first->group < frequency_groups_) {
+      // These are far apart in memory, and needed soon.
+      for (const TracedToken& token : tokens_) result.frequencies.prefetch(token.id, first->group);
+    }
+    if (one_word) {
+      words_.assign(1, {static_cast<uint32_t>(text_.find_first_not_of(' ')), static_cast<uint32_t>(text_.size())});
+    } else {
+      find_words(text_, words_);
+    }
+    const TokenTotals totals = full_totals();
+    if (smaller_) {
+      by_size();
+      fetch_curve(layout_.curve_of(first->group));
+    }
+    uint64_t in_group = 0, in_curve = 0;
+    for (const UnitSet::Row* row = first; row < last; ++row) {
+      const size_t group = row->group, cell = group * UnitSet::kBuckets + row->bucket;
+      const uint64_t count = units_.count(*row);
+      TokenTotals& sum = result.totals[cell];
+      sum.tokens += totals.tokens * count;
+      sum.starts += totals.starts * count;
+      sum.continued += totals.continued * count;
+      sum.split_words += totals.split_words * count;
+      sum.unknown += totals.unknown * count;
+      sum.byte_tokens += totals.byte_tokens * count;
+      if (smaller_) add_to_sizes(cell, static_cast<int64_t>(count));
+      in_group += count;
+      if (row + 1 < last && row[1].group == row->group) continue;
+      // Once per group, and once per curve, because these access memory far apart.
+      if (group < frequency_groups_) {
+        for (const TracedToken& token : tokens_) result.frequencies.add(token.id, group, in_group);
+      }
+      if (smaller_ && joined_from_ && spaces_ > 1 && group < frequency_groups_) {
+        detached_[{group, spaces_, joined_from_}] += in_group;
+      }
+      in_curve += in_group;
+      in_group = 0;
+      if (row + 1 < last && layout_.curve_of(row[1].group) == layout_.curve_of(group)) continue;
+      if (smaller_) add_to_curve(layout_.curve_of(group), static_cast<int64_t>(in_curve));
+      in_curve = 0;
+    }
+  }
+
+  // The totals with the full vocabulary.
+  TokenTotals full_totals() const {
     TokenTotals totals;
     totals.tokens = tokens_.size();
     for (size_t i = 0; i < tokens_.size(); ++i) {
@@ -248,13 +269,13 @@ class Worker {
   }
 
   // A distinct word: once in each table and group that has it, and once in all groups of the table.
-  void add_type(const UnitSet::Row* first, const UnitSet::Row* last) {
+  void add_type(const UnitSet::Row* first, const UnitSet::Row* last, bool single) {
     const size_t stride = layout_.blocks() + 1;
     const auto add = [&](size_t table, size_t group, uint32_t from_block, uint32_t to_block) {
       const uint32_t only_in = from_block == to_block ? from_block : layout_.blocks();
       const size_t at = (table * (layout_.groups() + 1) + group) * stride + only_in;
       ++result.types[at];
-      if (tokens_.size() > 1) return;
+      if (!single) return;
       ++result.single_types[at];
       for (size_t s = 0; s < request_.sizes.size(); ++s) {
         result.single_types[(1 + s) * result.types.size() + at] += smaller_->from(tokens_[0].id) <= request_.sizes[s];
@@ -303,7 +324,7 @@ class Worker {
 
   // Of the unit at hand.
   std::string_view text_;
-  std::string prefixed_;
+  std::string normalized_;
   bool followed_ = false;  // a newline comes after it, which starts nothing
   std::vector<TracedToken> tokens_;
   std::vector<Range> words_;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "system/memory.hpp"
@@ -42,11 +43,7 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   opens.reserve(columns.units.size());
   rows.reserve(columns.units.size());
   for (size_t i = 0; i < columns.units.size(); ++i) {
-    if (columns.buckets[i] >= kBuckets) throw std::invalid_argument("a unit is in a bucket that does not exist");
-    // The encoder walks back over the bytes of a character, so a unit must not begin inside one.
-    if (find_invalid_utf8(columns.units[i]) < columns.units[i].size()) {
-      throw std::invalid_argument("a unit is not valid UTF-8");
-    }
+    check(columns.units[i], columns.buckets[i], columns.counts[i]);
     const auto put = [&](std::string_view text, bool opening) {
       texts.push_back(text);
       opens.push_back(opening);
@@ -64,6 +61,19 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   for (size_t i = 0; i < indices.size(); ++i) rows[i].index = indices[i];
   // Not one long array: growing it took more time than all that is done here.
   added_.push_back(std::move(rows));
+}
+
+void UnitSet::check(std::string_view text, uint8_t bucket, uint64_t count) {
+  if (bucket >= kBuckets) throw std::invalid_argument("bucket " + std::to_string(bucket) + " is not 0 to 31");
+  if (text.empty()) throw std::invalid_argument("a unit is empty");
+  if (find_invalid_utf8(text) != text.size()) throw std::invalid_argument("a unit is not valid UTF-8");
+  const size_t word = text.find_first_not_of(' ');
+  if (word != text.npos && text.find(' ', word) != text.npos) {
+    throw std::invalid_argument("the unit \"" + std::string(text) + "\" has a space after its text");
+  }
+  // A byte gives at most one token, and a space three; one space can be added. So no total overflows.
+  most_tokens_ = add_counts(most_tokens_, multiply_counts(count, 3 * (text.size() + 1)));
+  if (most_tokens_ > INT64_MAX) throw CountOverflow("the counts of units add up to more than 64 bits hold");
 }
 
 void UnitSet::arrange() {

@@ -73,12 +73,15 @@ class UnitSet {
     uint32_t index;  // in the table
     Row row;
   };
+  // Throws std::invalid_argument if a row of a table is damaged, CountOverflow if totals could overflow.
+  void check(std::string_view text, uint8_t bucket, uint64_t count);
   std::vector<uint32_t> number_units();
   void sort_rows(const std::vector<uint32_t>& numbers);
   void set_count(Row& row, uint64_t count);
 
   uint32_t groups_;
   bool cut_lines_;
+  uint64_t most_tokens_ = 0;
   // Until units are arranged. The flag of the table is `opens`, it counts rows, and its indices are their units.
   WordTable table_;
   std::vector<std::vector<Added>> added_;

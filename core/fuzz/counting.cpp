@@ -49,7 +49,8 @@ WordTable any_words(Random& random) {
 
   WordTable limited;
   CountStatistics statistics;
-  for (const std::string_view view : views) count_document(view, false, 1 + random.below(50), limited, statistics);
+  for (const std::string_view view : views)
+    count_document(view, false, {1 + random.below(50), nullptr}, limited, statistics);
   REQUIRE(limited.total() <= words);
 
   const std::vector<uint32_t> order = table.sorted();

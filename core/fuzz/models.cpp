@@ -6,7 +6,6 @@
 
 #include "encode/encoder.hpp"
 #include "encode/merge_list.hpp"
-#include "encode/normalizer.hpp"
 #include "fuzz.hpp"
 #include "model/vocabulary.hpp"
 
@@ -69,7 +68,7 @@ void fuzz_normalizing(Random& random) {
   model.escape_whitespaces = random.chance(2);
   model.treat_whitespace_as_suffix = random.chance(2);
   try {
-    const Normalizer normalizer(model);
+    const Normalizer normalizer = make_normalizer(model);
     for (int i = 0; i < 3; ++i) {
       std::string text = any_text(random);
       for (char& c : text) c = random.chance(4) ? "AB\xC3\x84\t "[random.below(6)] : c;

@@ -4,6 +4,31 @@
 
 namespace piecework {
 
+namespace {
+
+Normalizer make_normalizer(const Model& model, bool add_dummy_prefix) {
+  NormalizerSettings settings{model.charsmap,
+                              add_dummy_prefix,
+                              model.remove_extra_whitespaces,
+                              model.escape_whitespaces,
+                              model.treat_whitespace_as_suffix,
+                              {}};
+  for (size_t id = 0; id < model.size(); ++id) {
+    if (model.types[id] == PieceType::user_defined) settings.user_symbols.push_back(model.pieces[id]);
+  }
+  try {
+    return Normalizer(settings);
+  } catch (const NormalizerError& error) {
+    throw ModelError(error.what());
+  }
+}
+
+}  // namespace
+
+Normalizer make_normalizer(const Model& model) { return make_normalizer(model, model.add_dummy_prefix); }
+
+Normalizer make_unit_normalizer(const Model& model) { return make_normalizer(model, false); }
+
 std::string normalized_piece(const Model& model, size_t id) {
   if (model.types[id] == PieceType::unknown || model.types[id] == PieceType::byte) return {};
   std::string text = model.pieces[id];

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/normalizer.hpp"
+
 namespace piecework {
 
 enum class PieceType : uint8_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
@@ -29,6 +31,11 @@ struct Model {
     return types[id] == PieceType::normal || types[id] == PieceType::user_defined || types[id] == PieceType::unused;
   }
 };
+
+// The normalizer of a text. Throws ModelError if the rules are damaged.
+Normalizer make_normalizer(const Model& model);
+// The normalizer of a counted unit: the same without the dummy prefix.
+Normalizer make_unit_normalizer(const Model& model);
 
 // The piece as it stands in normalised text, where a plain space stands for ▁; empty where it never does.
 std::string normalized_piece(const Model& model, size_t id);

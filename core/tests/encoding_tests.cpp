@@ -220,7 +220,7 @@ struct Normalized {
 Normalized normalize(const Model& model, std::string_view text) {
   const Exact exact(text);
   Normalized normalized;
-  const Normalizer normalizer(model);
+  const Normalizer normalizer = make_normalizer(model);
   normalizer.normalize(exact.view(), normalized.text, &normalized.origins);
   std::string again = "left over";
   normalizer.normalize(exact.view(), again);
@@ -265,7 +265,7 @@ TEST(normalizing_by_damaged_rules) {
   const auto build = [](const std::string& charsmap) {
     Model model = model_of({});
     model.charsmap = charsmap;
-    return Normalizer(model);
+    return make_normalizer(model);
   };
   build(good);
   for (const size_t length :

@@ -56,6 +56,7 @@ inline std::vector<std::string_view> arrow_strings(const ArrowSchema& schema, co
       const auto* view = static_cast<const char*>(array.buffers[1]) + 16 * i;
       int32_t words[4];
       std::memcpy(words, view, 16);
+      if (words[0] < 0) throw std::invalid_argument("the offsets of an Arrow array of strings are damaged");
       const auto length = static_cast<size_t>(words[0]);
       const char* data = words[0] <= 12 ? view + 4 : static_cast<const char*>(array.buffers[2 + words[2]]) + words[3];
       strings.emplace_back(data, length);
@@ -65,6 +66,7 @@ inline std::vector<std::string_view> arrow_strings(const ArrowSchema& schema, co
           narrow ? static_cast<const int32_t*>(array.buffers[1])[i] : static_cast<const int64_t*>(array.buffers[1])[i];
       const int64_t end = narrow ? static_cast<const int32_t*>(array.buffers[1])[i + 1]
                                  : static_cast<const int64_t*>(array.buffers[1])[i + 1];
+      if (begin < 0 || end < begin) throw std::invalid_argument("the offsets of an Arrow array of strings are damaged");
       strings.emplace_back(data + begin, static_cast<size_t>(end - begin));
     }
   }

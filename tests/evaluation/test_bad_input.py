@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import sentencepiece
@@ -62,10 +63,18 @@ def test_a_model_that_is_no_bpe() -> None:
         pw.evaluate({"sp": sentencepiece.SentencePieceProcessor()}, pw.count_units(TEXTS))  # type: ignore[dict-item]
 
 
-def test_a_model_that_normalises() -> None:
-    tokenizer = pw.Tokenizer.from_bytes(sentencepiece_model(model_type="bpe"))
-    with pytest.raises(pw.ModelError, match='"nfkc" cannot be evaluated on counts: the model normalises'):
-        pw.evaluate({"nfkc": tokenizer}, pw.count_units(TEXTS))
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"treat_whitespace_as_suffix": True}, "it puts whitespace after words"),
+        ({"split_by_whitespace": False, "vocab_size": 300}, "it has pieces that reach across a space"),
+        ({"user_defined_symbols": ["x▁y"]}, 'the user-defined symbol "x▁y" reaches across a space'),
+    ],
+)
+def test_a_model_that_looks_across_spaces(settings: dict[str, object], reason: str) -> None:
+    tokenizer = pw.Tokenizer.from_bytes(sentencepiece_model(model_type="bpe", **settings))
+    with pytest.raises(pw.ModelError, match=f'"sp" cannot be evaluated on counts: {reason}'):
+        pw.evaluate({"sp": tokenizer}, pw.count_units(TEXTS))
 
 
 def test_counts_of_another_format(tmp_path: Path) -> None:
@@ -84,6 +93,34 @@ def test_tables_of_another_make(tokenizer: pw.Tokenizer) -> None:
     }
     with pytest.raises(pw.InputError, match=r"no column bucket .* count again"):
         pw.evaluate(tokenizer, UnitCounts(tables))
+
+
+@pytest.mark.parametrize(
+    ("unit", "count", "reason"),
+    [
+        (b"\x80", 1, "a unit is not valid UTF-8"),
+        (b" a\xe2\x96", 1, "a unit is not valid UTF-8"),
+        (b"", 1, "a unit is empty"),
+        (b" a b", 1, 'the unit " a b" has a space after its text'),
+        (b" a", 2**60, "add up to more than 64 bits hold"),
+    ],
+)
+def test_damaged_units(tokenizer: pw.Tokenizer, unit: bytes, count: int, reason: str) -> None:
+    """A table can hold any bytes as text: Parquet is not checked when it is read."""
+    texts = pa.Array.from_buffers(
+        pa.large_string(), 1, [None, pa.py_buffer(np.array([0, len(unit)])), pa.py_buffer(unit)]
+    )
+    table = pa.table(
+        {
+            "bucket": pa.array([3], pa.uint8()),
+            "opens": pa.array([False]),
+            "unit": texts,
+            "count": pa.array([count], pa.uint64()),
+        }
+    )
+    units = UnitCounts({"eval": {"sv": table}, "eval_plain": {"sv": table}})
+    with pytest.raises(pw.InputError, match=f"the evaluation counts are damaged: .*{reason}.*; count again"):
+        pw.evaluate(tokenizer, units)
 
 
 def test_sizes_that_the_model_does_not_have(tokenizer: pw.Tokenizer) -> None:
@@ -131,19 +168,6 @@ def test_arguments(tokenizer: pw.Tokenizer) -> None:
     with pytest.raises(pw.InputError, match="are one string"):
         pw.count_units({"sv": "hej"})
     assert list(pw.evaluate([tokenizer, tokenizer], units).tokenizers) == ["tokenizer 1", "tokenizer 2"]
-
-
-def test_units_that_are_damaged(tokenizer: pw.Tokenizer) -> None:
-    """A unit that starts inside a character: the core refuses it, or it would read before its start."""
-    tables = pw.count_units(TEXTS)._tables
-    rows = tables["eval"]["sv"]
-    # Through bytes, as Arrow makes no text of them.
-    texts = [b"\x80", *(text.encode() for text in rows["unit"].to_pylist()[1:])]
-    damaged = pa.array(texts, pa.large_binary()).view(pa.large_string())
-    changed = rows.set_column(rows.schema.get_field_index("unit"), "unit", damaged)
-    units = UnitCounts({**tables, "eval": {**tables["eval"], "sv": changed}})
-    with pytest.raises(pw.InputError, match=r"the evaluation counts are damaged: .* not valid UTF-8; count again"):
-        pw.evaluate(tokenizer, units)
 
 
 def test_words_that_are_damaged() -> None:

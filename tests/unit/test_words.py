@@ -432,3 +432,13 @@ def test_save_where_it_cannot_be(tmp_path: Path) -> None:
         with pytest.raises(pw.InputError, match="cannot write"):
             pw.count_words(["a"]).save(path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("word", [b"\x80", b"a\xff", b"\xe2\x96\x81\xc3"])
+def test_a_word_that_is_no_utf8(tmp_path: Path, word: bytes) -> None:
+    """Parquet is not checked when it is read."""
+    offsets = pa.array([0, len(word)], pa.int64()).buffers()[1]
+    words = pa.Array.from_buffers(pa.large_string(), 1, [None, offsets, pa.py_buffer(word)])
+    pq.write_table(pa.table({"word": words, "count": pa.array([1], pa.uint64())}), tmp_path / "counts.parquet")
+    with pytest.raises(pw.InputError, match=r"counts\.parquet: a word is not valid UTF-8"):
+        pw.WordCounts.load(tmp_path / "counts.parquet")

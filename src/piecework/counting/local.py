@@ -173,7 +173,13 @@ class _LocalCount:
             _check_results(shards, done)
         left = [index for index in range(len(shards)) if index not in done]
         _check_readable(shards[index] for index in left)
-        job = ShardJob(self.plan.sampler(), self.partial.folder, self.table_bytes, strict=self.strict)
+        job = ShardJob(
+            self.plan.sampler(),
+            self.partial.folder,
+            self.table_bytes,
+            normalization=self.plan.study.recipe.normalization(),
+            strict=self.strict,
+        )
         done_bytes = sum(shards[index].size_bytes for index in done)
         self.progress("counting", done_bytes, self.plan.size_bytes)
 

@@ -118,6 +118,7 @@ class SparkCount:
             {
                 "shards": [pickle.dumps(_absolute(shard)) for shard in shards],
                 "sampler": pickle.dumps(self.plan.sampler()),
+                "normalization": pickle.dumps(self.plan.study.recipe.normalization()),
                 "subsets": {str(subset.name): index for index, subset in enumerate(self.plan.subsets)},
                 "tables": TABLES,
                 "table_bytes": self.table_bytes,

@@ -77,12 +77,19 @@ class CountTask:
             ) from error
 
     def _rows(self, index: int, shard: Any, sampler: Any, job: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        import pickle
+
         import pyarrow as pa
 
         from piecework.counting.worker import filled_counters
 
         counters = filled_counters(
-            shard, sampler=sampler, table_bytes=job["table_bytes"], strict=job["strict"], report=lambda _: None
+            shard,
+            sampler=sampler,
+            normalization=pickle.loads(job["normalization"]),
+            table_bytes=job["table_bytes"],
+            strict=job["strict"],
+            report=lambda _: None,
         )
         subset = job["subsets"][str(shard.subset)]
         while True:

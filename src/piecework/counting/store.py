@@ -124,6 +124,7 @@ class Counts:
             batches,
             source=str(self.folder / table_file("train")),
             dropped_lines=sum(row["dropped_lines"] for row in self.subset_rows if _subset(row) in scales),
+            normalization=self.description["settings"].get("normalization"),
         )
         counts.rare = rare
         return counts

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from piecework import _core
 from piecework.counting.words import words_to_arrow
+from piecework.study.normalization import Normalization
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,8 +32,9 @@ class DocumentCounter:
     ['  du', 'Hej']
     """
 
-    def __init__(self) -> None:
-        self._counter = _core.DocumentCounter()
+    def __init__(self, normalization: Normalization | None = None) -> None:
+        """`normalization` is that of training documents. Units stay as they are: tokenizers normalise them."""
+        self._counter = _core.DocumentCounter(normalization.normalizer() if normalization else None)
 
     def add_training(self, documents: Sequence[str | bytes], copies: int = 1) -> None:
         """Count the words of each document `copies` times."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from piecework import _core
 from piecework.common.files import replace_atomically
 from piecework.errors import InputError
+from piecework.study.normalization import Normalization, describe_normalization
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["WordCounter", "WordCounts", "count_words"]
 
 MOST_THREADS = 1024
+
+_NORMALIZATION = b"piecework.normalization"
 
 _BATCH_TEXTS = 4096
 _BATCH_BYTES = 16 << 20
@@ -36,9 +40,19 @@ class WordCounts:
     [('Hej', 1), ('▁på', 5)]
     """
 
-    def __init__(self, table: _core.WordTable, *, dropped_lines: int = 0, long_lines: int = 0, invalid_bytes: int = 0):
+    def __init__(
+        self,
+        table: _core.WordTable,
+        *,
+        dropped_lines: int = 0,
+        long_lines: int = 0,
+        invalid_bytes: int = 0,
+        normalization: Mapping[str, Any] | None = None,
+    ):
         """Use `count_words`, `load` or `from_mapping` instead."""
         self._table = table
+        self.normalization = normalization
+        """How text was normalised before it was counted, as `Normalization.settings` tells; None if it was not."""
         self.dropped_lines = dropped_lines
         """Lines left out because they contain ▅ (U+2585), SentencePiece's own mark."""
         self.long_lines = long_lines
@@ -49,8 +63,8 @@ class WordCounts:
         """Words that were left out because they are rare, where that was asked for."""
 
     @classmethod
-    def from_mapping(cls, counts: Mapping[str, int]) -> Self:
-        """Counts that are at hand already."""
+    def from_mapping(cls, counts: Mapping[str, int], *, normalization: Normalization | None = None) -> Self:
+        """Counts that are at hand already, of text that was normalised in that way."""
         import pyarrow as pa
 
         for word, count in counts.items():
@@ -61,15 +75,22 @@ class WordCounts:
         table = _core.WordTable()
         words = pa.array(counts.keys(), pa.large_string())
         _add_columns(table, words, pa.array(counts.values(), pa.uint64()), source="the mapping")
-        return cls(table)
+        return cls(table, normalization=normalization.settings() if normalization else None)
 
     @classmethod
-    def from_columns(cls, batches: Iterable[tuple[Any, Any]], *, source: str, dropped_lines: int = 0) -> Self:
+    def from_columns(
+        cls,
+        batches: Iterable[tuple[Any, Any]],
+        *,
+        source: str,
+        dropped_lines: int = 0,
+        normalization: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Counts from batches of Arrow columns, words and uint64 counts; `source` is what errors name."""
         table = _core.WordTable()
         for words, counts in batches:
             _add_columns(table, words, counts, source=source)
-        return cls(table, dropped_lines=dropped_lines)
+        return cls(table, dropped_lines=dropped_lines, normalization=normalization)
 
     def __len__(self) -> int:
         return len(self._table)
@@ -101,8 +122,11 @@ class WordCounts:
         """Writes a Parquet file. Equal counts give equal files."""
         import pyarrow.parquet as pq
 
+        table = self.to_arrow()
+        if self.normalization is not None:
+            table = table.replace_schema_metadata({_NORMALIZATION: json.dumps(self.normalization, sort_keys=True)})
         with replace_atomically(Path(path)) as temporary:
-            pq.write_table(self.to_arrow(), temporary, compression="zstd", row_group_size=1 << 20)
+            pq.write_table(table, temporary, compression="zstd", row_group_size=1 << 20)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -130,9 +154,10 @@ class WordCounts:
                     if words.null_count or counts.null_count:
                         raise InputError(f"{path}: a word or a count is null")
                     _add_columns(table, words, counts, source=str(path))
-            except (OSError, pa.ArrowException) as error:
+                normalization = json.loads((file.schema_arrow.metadata or {}).get(_NORMALIZATION, b"null"))
+            except (OSError, ValueError, pa.ArrowException) as error:
                 raise InputError(f"{path}: word must be text and count a whole number ({error})") from error
-        return cls(table)
+        return cls(table, normalization=normalization)
 
     def __add__(self, other: WordCounts) -> WordCounts:
         if not isinstance(other, WordCounts):
@@ -157,6 +182,8 @@ class WordCounts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordCounts):
             return NotImplemented
+        if self.normalization != other.normalization:
+            return False
         return len(self) == len(other) and self._table.columns() == other._table.columns()
 
     __hash__ = None  # type: ignore[assignment]  # a table that is compared by what it holds
@@ -169,8 +196,14 @@ class WordCounts:
 
     @staticmethod
     def _merged(parts: Iterable[WordCounts]) -> WordCounts:
-        merged = WordCounts(_core.WordTable())
+        parts = list(parts)
+        merged = WordCounts(_core.WordTable(), normalization=parts[0].normalization)
         for part in parts:
+            if part.normalization != merged.normalization:
+                raise InputError(
+                    f"counts with {describe_normalization(merged.normalization)} and counts with"
+                    f" {describe_normalization(part.normalization)} cannot be added"
+                )
             try:
                 merged._table.merge(part._table)
             except OverflowError as error:
@@ -190,11 +223,22 @@ class WordCounter:
     [('Hej', 2), ('▁dig', 1), ('▁på', 1)]
     """
 
-    def __init__(self, *, threads: int = 1, max_sentence_length: int | None = None) -> None:
-        """`max_sentence_length` drops longer lines (in bytes), as SentencePiece does; by default none is dropped."""
+    def __init__(
+        self,
+        *,
+        threads: int = 1,
+        max_sentence_length: int | None = None,
+        normalization: Normalization | None = None,
+    ) -> None:
+        """`max_sentence_length` drops longer lines (in bytes), as SentencePiece does; by default none is dropped.
+
+        `normalization` is that of a recipe: `recipe.normalization()`.
+        """
         if not 1 <= threads <= MOST_THREADS:
             raise InputError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
-        self._counter = _core.WordCounter(threads, max_sentence_length or 0)
+        normalizer = normalization.normalizer() if normalization else None
+        self._normalization = normalization.settings() if normalization else None
+        self._counter = _core.WordCounter(threads, max_sentence_length or 0, normalizer)
 
     def add(self, texts: Any) -> None:
         """Adds a batch: a sequence of str or bytes, or an Arrow array of strings (of any library, in any layout)."""
@@ -225,16 +269,25 @@ class WordCounter:
             dropped_lines=statistics.marked_lines,
             long_lines=statistics.long_lines,
             invalid_bytes=statistics.invalid_bytes,
+            normalization=self._normalization,
         )
 
 
-def count_words(texts: Any, *, threads: int = 1, max_sentence_length: int | None = None) -> WordCounts:
+def count_words(
+    texts: Any,
+    *,
+    threads: int = 1,
+    max_sentence_length: int | None = None,
+    normalization: Normalization | None = None,
+) -> WordCounts:
     """Counts the words of `texts`, an iterable of str or bytes or an Arrow array of strings.
+
+    `normalization` is that of a recipe: `recipe.normalization()`.
 
     >>> list(count_words(["ett träd\\ntvå träd"]).items())
     [('ett', 1), ('två', 1), ('▁träd', 2)]
     """
-    counter = WordCounter(threads=threads, max_sentence_length=max_sentence_length)
+    counter = WordCounter(threads=threads, max_sentence_length=max_sentence_length, normalization=normalization)
     if isinstance(texts, (str, bytes)):
         raise InputError("count_words takes an iterable of texts; for a single one write count_words([text])")
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "iterchunks"):

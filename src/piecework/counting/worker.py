@@ -20,6 +20,7 @@ from piecework.counting.partial import PartialResults, ShardResult, SliceResult,
 from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
+from piecework.study.normalization import Normalization
 
 __all__ = ["ShardJob", "count_shard", "encoded", "filled_counters", "first_skipped", "strict_message"]
 
@@ -36,6 +37,8 @@ class ShardJob:
     """Of the partial results."""
     table_bytes: int
     """How large the tables may grow in memory before they are written out."""
+    normalization: Normalization | None = None
+    """Of training documents."""
     strict: bool = False
     """Whether the first record that cannot be used is an error."""
 
@@ -49,7 +52,12 @@ def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> S
     with partial.new(shard.key) as folder:
         spilled: list[SpillFile] = []
         counters = filled_counters(
-            shard, sampler=job.sampler, table_bytes=job.table_bytes, strict=job.strict, report=report
+            shard,
+            sampler=job.sampler,
+            normalization=job.normalization,
+            table_bytes=job.table_bytes,
+            strict=job.strict,
+            report=report,
         )
         while True:
             try:
@@ -66,10 +74,16 @@ def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> S
 
 
 def filled_counters(
-    shard: Shard, *, sampler: Sampler, table_bytes: int, strict: bool, report: Callable[[int], None]
+    shard: Shard,
+    *,
+    sampler: Sampler,
+    normalization: Normalization | None,
+    table_bytes: int,
+    strict: bool,
+    report: Callable[[int], None],
 ) -> Generator[DocumentCounter, None, ShardResult]:
     """Count a shard: yields the counter, to be emptied, when its tables have grown to `table_bytes` and at the end."""
-    counter = DocumentCounter()
+    counter = DocumentCounter(normalization)
     placing = _Placing(sampler, shard, counter)
     slices = []
     for part in shard.slices:

@@ -241,7 +241,7 @@ class EvaluationUnits:
                 cell = start + group * blocks[kind] + bucket * blocks[kind] // BUCKETS
                 try:
                     units.add_columns(cell, rows["bucket"], rows["opens"], rows["unit"], rows["count"])
-                except ValueError as error:
+                except (ValueError, OverflowError) as error:
                     raise InputError(f"the evaluation counts are damaged: {error}; count again") from error
             start += len(self.groups) * blocks[kind]
         pa.default_memory_pool().release_unused()  # memory of the reader

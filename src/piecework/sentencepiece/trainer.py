@@ -57,8 +57,6 @@ _ONLY: dict[str, tuple[tuple[object, ...], str]] = {
     "treat_whitespace_as_suffix": ((False,), "training sees words one at a time"),
     "allow_whitespace_only_pieces": ((False,), "training sees words one at a time"),
     "pretokenization_delimiter": (("",), "training sees words one at a time"),
-    "normalization_rule_tsv": (("",), "rules of one's own are not supported"),
-    "escape_whitespaces": ((True,), "training marks spaces with ▁"),
 }
 
 
@@ -107,7 +105,8 @@ def train_model(
         recipe = Recipe(**{**_DEFAULTS, **settings})
         longest = given.get("max_sentence_length", _MAX_SENTENCE_LENGTH)
         texts = _file_blocks(given["input"]) if sentences is None else sentences
-        counts = _count(texts, max_sentence_length=longest, is_lines=sentences is None)
+        counter = WordCounter(max_sentence_length=longest, normalization=recipe.normalization())
+        counts = _count(texts, counter, is_lines=sentences is None)
         tokenizer = train(counts, recipe, progress=progress)
     except VocabularyTooLargeError as error:
         raise RuntimeError(
@@ -152,8 +151,7 @@ def _file_blocks(paths: list[str]) -> Iterator[bytes]:
             raise InputError(f"{path}: {error.strerror}") from error
 
 
-def _count(texts: Iterable[str | bytes], *, max_sentence_length: int, is_lines: bool) -> WordCounts:
-    counter = WordCounter(max_sentence_length=max_sentence_length)
+def _count(texts: Iterable[str | bytes], counter: WordCounter, *, is_lines: bool) -> WordCounts:
     batch: list[str | bytes] = []
     size = 0
     for text in texts:

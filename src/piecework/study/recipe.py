@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
@@ -13,6 +13,7 @@ from piecework.common.mistakes import did_you_mean
 from piecework.common.terms import CleanUp, PieceType, RunOrder
 from piecework.errors import RecipeError
 from piecework.study.byte_level_recipe import ByteLevelRecipe
+from piecework.study.normalization import USER_DEFINED, Normalization, RuleName, normalization_rules
 
 __all__ = ["CODE_TOKENS", "Recipe"]
 
@@ -64,8 +65,12 @@ class Recipe(BaseModel):
     unk_surface: str = " ⁇ "
     max_sentence_length: int = Field(4192, ge=10, le=1 << 30)
     """Written into the model where it is given. Lines are dropped by `count_words`, and only where it is told to."""
-    normalization_rule_name: Literal["identity"] = "identity"
-    remove_extra_whitespaces: Literal[False] = False
+    normalization_rule_name: RuleName = "identity"
+    """Rules that replace characters before words are counted; `nfc` is ours, the others are SentencePiece's."""
+    normalization_rule_tsv: str = ""
+    """A file of rules instead: code points in hexadecimal, a tab, those that replace them."""
+    remove_extra_whitespaces: bool = False
+    escape_whitespaces: bool = True
 
     whitespace_runs: RunOrder | None = None
     """Pieces of 2 to 24 ▁ in place of the last merges: in the order of the `paper`, or `portable`, or none."""
@@ -116,10 +121,16 @@ class Recipe(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if problems := [*self._special_piece_problems(), *((None, text) for text in self._symbol_problems())]:
+        problems: list[tuple[str | None, str]] = [*self._special_piece_problems(), *self._whitespace_problems()]
+        problems += [(None, text) for text in self._symbol_problems()]
+        if problems:
             text = "\n".join(text for _, text in problems)
             raise PydanticCustomError("inconsistent", "{text}", {"text": text, "setting": problems[0][0]})
         return self
+
+    def _whitespace_problems(self) -> Iterator[tuple[str, str]]:
+        if not self.escape_whitespaces:
+            yield "escape_whitespaces", "escape_whitespaces = false: SentencePiece does not train BPE with it either"
 
     def _special_piece_problems(self) -> Iterator[tuple[str, str]]:
         """Each with the setting that is wrong."""
@@ -179,6 +190,14 @@ class Recipe(BaseModel):
                 free += 1
             meta[free] = (symbol, kind)
         return dict(sorted(meta.items()))
+
+    def normalization(self) -> Normalization:
+        """The normalisation of text before it is counted; the rules come from the installed `sentencepiece`."""
+        return Normalization(
+            USER_DEFINED if self.normalization_rule_tsv else self.normalization_rule_name,
+            normalization_rules(self.normalization_rule_name, tsv=self.normalization_rule_tsv),
+            self.remove_extra_whitespaces,
+        )
 
     def sentencepiece_arguments(self) -> dict[str, Any]:
         """The keyword arguments with which `SentencePieceTrainer.train` gives the same model.

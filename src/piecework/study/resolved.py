@@ -77,6 +77,8 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
     yield 'preset = "plain"'
     # Only what was set: a model holds the settings that were given, and would have other bytes with all of them.
     settings = {name: getattr(recipe, name) for name in type(recipe).model_fields if name in recipe.model_fields_set}
+    if rules := settings.get("normalization_rule_tsv"):
+        settings["normalization_rule_tsv"] = Path(os.path.relpath(rules, folder)).as_posix()
     yield from _pairs({name: "none" if value is None else value for name, value in settings.items()})
     yield from ("", "[analysis]")
     analysis = study.analysis

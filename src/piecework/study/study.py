@@ -44,6 +44,10 @@ class Study(StudySettings):
         except ValidationError as error:
             raise StudyError(Mistake(wrong.message) for wrong in explain(error)) from None
         self._folder = Path(folder)
+        if rules := self.recipe.normalization_rule_tsv:
+            self.__dict__["recipe"] = self.recipe.model_copy(
+                update={"normalization_rule_tsv": str(self._folder / rules)}
+            )
         if mistakes := [self.mistake(key, message) for key, message in self.inconsistencies()]:
             raise StudyError(mistakes)
 
@@ -59,9 +63,9 @@ class Study(StudySettings):
     def counting_key(self, subsets: Sequence[Subset] | None = None) -> str:
         """A hash of all settings that the counts depend on, in hexadecimal.
 
-        Of the recipe only `clean_up` counts, and `max_sentence_length` where it is given, since longer lines are not
-        counted. The files and their paths are not part of it. The subsets are those of `find_subsets`, which is called
-        unless they are given.
+        Of the recipe only `clean_up` and the normalisation count, and `max_sentence_length` where it is given, since
+        longer lines are not counted. The files and their paths are not part of it. The subsets are those of
+        `find_subsets`, which is called unless they are given.
         """
         if subsets is None:
             subsets = find_subsets(self)
@@ -70,6 +74,7 @@ class Study(StudySettings):
     def counting_settings(self, subsets: Sequence[Subset]) -> dict[str, Any]:
         """The settings that the counts depend on, for JSON."""
         by_counts = self.sampling.weighting == "counts"
+        normalization = self.recipe.normalization().settings()
         long_lines = "max_sentence_length" in self.recipe.model_fields_set
         return {
             "format": COUNTING_FORMAT,
@@ -78,6 +83,7 @@ class Study(StudySettings):
             "max_sentence_length": self.recipe.max_sentence_length if long_lines else None,
             # Left out where there is none, so that counts of older versions stay valid.
             **({"clean_up": self.recipe.clean_up} if self.recipe.clean_up else {}),
+            **({"normalization": normalization} if normalization else {}),
             "subsets": [
                 {
                     "category": subset.category,

@@ -10,6 +10,7 @@ from piecework.counting.pre_tokens import PreTokenCounts
 from piecework.counting.words import WordCounts
 from piecework.errors import InputError, RecipeError, VocabularyTooLargeError
 from piecework.study.byte_level_recipe import ByteLevelRecipe
+from piecework.study.normalization import Normalization, describe_normalization
 from piecework.study.recipe import Recipe
 from piecework.tokenizer.assembly import WHITESPACE_RUNS, VocabularyParts, assemble
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
@@ -21,7 +22,13 @@ __all__ = ["train"]
 
 Progress = Callable[[int, int], None]
 
-_NORMALIZER_FIELDS = {"add_dummy_prefix", "remove_extra_whitespaces", "normalization_rule_name"}
+_NORMALIZER_FIELDS = {
+    "add_dummy_prefix",
+    "escape_whitespaces",
+    "normalization_rule_name",
+    "normalization_rule_tsv",
+    "remove_extra_whitespaces",
+}
 
 
 @overload
@@ -59,6 +66,8 @@ def train(
         raise RecipeError("Recipe.byte_level needs counts of pre-tokens: count_pre_tokens, not count_words")
     if not counts.total:
         raise InputError("there is no text to train on: the word counts are empty")
+    normalization = recipe.normalization()
+    _check_text(counts, normalization)
     meta = recipe.meta_pieces()
     reserved = len(WHITESPACE_RUNS) if recipe.whitespace_runs else 0
     try:
@@ -83,7 +92,19 @@ def train(
     characters = [character for character, _ in result.characters]
     _check_size(recipe, taken=len(meta) + len(characters) + reserved, found=len(merges))
     vocabulary, texts = assemble(VocabularyParts(meta, merges, characters, recipe.whitespace_runs))
-    return Tokenizer(vocabulary, _make_specs(recipe, vocab_size=len(texts)), frequencies=frequencies, texts=texts)
+    specs = _make_specs(recipe, normalization, vocab_size=len(texts))
+    return Tokenizer(vocabulary, specs, frequencies=frequencies, texts=texts)
+
+
+def _check_text(counts: WordCounts, normalization: Normalization) -> None:
+    """Refuse counts of text that was normalised in another way, or not at all."""
+    wanted = normalization.settings()
+    if counts.normalization != wanted:
+        raise InputError(
+            f"the recipe asks for {describe_normalization(wanted)}, and the counts are of text with"
+            f" {describe_normalization(counts.normalization)}. Text is normalised before it is counted: count again"
+            " with this recipe (count_words(texts, normalization=recipe.normalization()), or piecework count)"
+        )
 
 
 def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:
@@ -102,7 +123,7 @@ def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:
         )
 
 
-def _make_specs(recipe: Recipe, *, vocab_size: int) -> Any:
+def _make_specs(recipe: Recipe, normalization: Normalization, *, vocab_size: int) -> Any:
     """The specs that SentencePiece writes for these settings."""
     specs = new_specs()
     trainer, normalizer = specs.trainer_spec, specs.normalizer_spec
@@ -114,9 +135,13 @@ def _make_specs(recipe: Recipe, *, vocab_size: int) -> Any:
         else:
             setattr(trainer, name, value)
     trainer.vocab_size = vocab_size
-    normalizer.name = recipe.normalization_rule_name
-    normalizer.precompiled_charsmap = b""
+    normalizer.name = normalization.name
+    normalizer.precompiled_charsmap = normalization.precompiled_charsmap
     normalizer.remove_extra_whitespaces = recipe.remove_extra_whitespaces
     if "add_dummy_prefix" in recipe.model_fields_set:
         normalizer.add_dummy_prefix = recipe.add_dummy_prefix
+    if "escape_whitespaces" in recipe.model_fields_set:
+        normalizer.escape_whitespaces = recipe.escape_whitespaces
+    if "normalization_rule_tsv" in recipe.model_fields_set:
+        normalizer.normalization_rule_tsv = recipe.normalization_rule_tsv
     return specs

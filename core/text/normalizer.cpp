@@ -1,4 +1,4 @@
-#include "encode/normalizer.hpp"
+#include "text/normalizer.hpp"
 
 #include <cstring>
 
@@ -7,8 +7,8 @@
 namespace piecework {
 namespace {
 
-// One unit of the double array.
-struct Unit {
+// An element of the double array.
+struct TrieNode {
   uint32_t bits;
   bool has_leaf() const { return bits >> 8 & 1; }
   uint32_t value() const { return bits & 0x7FFFFFFF; }
@@ -36,26 +36,22 @@ void replace_marks_by_spaces(std::string& text, std::vector<size_t>* origins) {
 
 }  // namespace
 
-Normalizer::Normalizer(const Model& model)
-    : add_dummy_prefix_(model.add_dummy_prefix),
-      remove_extra_whitespaces_(model.remove_extra_whitespaces),
-      escape_whitespaces_(model.escape_whitespaces),
-      suffix_(model.treat_whitespace_as_suffix) {
-  std::vector<std::string> symbols;
-  for (size_t id = 0; id < model.size(); ++id) {
-    if (model.types[id] == PieceType::user_defined) symbols.push_back(model.pieces[id]);
-  }
-  symbols_ = PrefixMatcher(std::move(symbols));
-  if (model.charsmap.empty()) return;
+Normalizer::Normalizer(const NormalizerSettings& settings)
+    : add_dummy_prefix_(settings.add_dummy_prefix),
+      remove_extra_whitespaces_(settings.remove_extra_whitespaces),
+      escape_whitespaces_(settings.escape_whitespaces),
+      suffix_(settings.treat_whitespace_as_suffix),
+      user_symbols_(settings.user_symbols) {
+  const std::string& charsmap = settings.precompiled_charsmap;
+  if (charsmap.empty()) return;
   uint32_t trie_bytes = 0;
-  if (model.charsmap.size() > 4) std::memcpy(&trie_bytes, model.charsmap.data(), 4);
-  if (trie_bytes < 1024 || trie_bytes % 1024 || trie_bytes >= model.charsmap.size() - 4 ||
-      model.charsmap.back() != '\0') {
-    throw ModelError("the model's normalisation rules (precompiled_charsmap) are damaged");
+  if (charsmap.size() > 4) std::memcpy(&trie_bytes, charsmap.data(), 4);
+  if (trie_bytes < 1024 || trie_bytes % 1024 || trie_bytes >= charsmap.size() - 4 || charsmap.back() != '\0') {
+    throw NormalizerError("the normalisation rules (precompiled_charsmap) are damaged");
   }
   trie_.resize(trie_bytes / 4);
-  std::memcpy(trie_.data(), model.charsmap.data() + 4, trie_bytes);
-  replacements_ = model.charsmap.substr(4 + trie_bytes);
+  std::memcpy(trie_.data(), charsmap.data() + 4, trie_bytes);
+  replacements_ = charsmap.substr(4 + trie_bytes);
 }
 
 void Normalizer::normalize(std::string_view text, std::string& out, std::vector<size_t>* origins) const {
@@ -81,7 +77,8 @@ void Normalizer::normalize(std::string_view text, std::string& out, std::vector<
   if (escape_whitespaces_) replace_marks_by_spaces(out, origins);
 }
 
-// Follows SentencePiece rule by rule, with a space where it writes ▁, but for trailing marks that stood in the text.
+// Does what SentencePiece does, rule by rule, but writes a space instead of ▁. A ▁ of the text stays: only at the end
+// SentencePiece removes it like a space.
 void Normalizer::normalize_fully(std::string_view text, std::string& out, std::vector<size_t>* origins) const {
   size_t consumed = 0;
   if (remove_extra_whitespaces_) {
@@ -129,19 +126,37 @@ void Normalizer::normalize_fully(std::string_view text, std::string& out, std::v
   if (origins) origins->push_back(consumed);
 }
 
+bool Normalizer::has_rule_for_spaces() const {
+  if (trie_.empty()) return false;
+  std::vector<bool> seen(trie_.size(), false);
+  std::vector<uint32_t> bases{TrieNode{trie_[0]}.offset()};  // of nodes whose children are to be visited
+  while (!bases.empty()) {
+    const uint32_t base = bases.back();
+    bases.pop_back();
+    for (uint32_t byte = 1; byte < 256; ++byte) {
+      const uint32_t at = base ^ byte;
+      if (at >= trie_.size() || seen[at] || TrieNode{trie_[at]}.label() != byte) continue;
+      if (byte == ' ') return true;
+      seen[at] = true;
+      bases.push_back(at ^ TrieNode{trie_[at]}.offset());
+    }
+  }
+  return false;
+}
+
 size_t Normalizer::longest_rule(std::string_view text, std::string_view& replacement) const {
   size_t longest = 0;
-  uint32_t at = Unit{trie_[0]}.offset();
+  uint32_t at = TrieNode{trie_[0]}.offset();
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     at ^= byte;
     if (at >= trie_.size()) break;
-    const Unit unit{trie_[at]};
-    if (unit.label() != byte) break;
-    at ^= unit.offset();
+    const TrieNode node{trie_[at]};
+    if (node.label() != byte) break;
+    at ^= node.offset();
     if (at >= trie_.size()) break;
-    if (unit.has_leaf()) {
-      const uint32_t value = Unit{trie_[at]}.value();
+    if (node.has_leaf()) {
+      const uint32_t value = TrieNode{trie_[at]}.value();
       if (value >= replacements_.size()) break;
       longest = i + 1;
       replacement = replacements_.c_str() + value;
@@ -151,8 +166,8 @@ size_t Normalizer::longest_rule(std::string_view text, std::string_view& replace
 }
 
 Normalizer::Prefix Normalizer::normalize_prefix(std::string_view text) const {
-  if (symbols_.may_start(text[0])) {
-    if (const size_t length = symbols_.match(text)) return {text.substr(0, length), length};
+  if (user_symbols_.may_start(text[0])) {
+    if (const size_t length = user_symbols_.match(text)) return {text.substr(0, length), length};
   }
   if (!trie_.empty()) {
     std::string_view replacement;
