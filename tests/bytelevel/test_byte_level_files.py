@@ -165,3 +165,9 @@ def test_load_tokenizer_takes_byte_level_files(tokenizer: pw.ByteLevelTokenizer,
     loaded = load_tokenizer(tmp_path)
     assert isinstance(loaded, pw.ByteLevelTokenizer)
     assert loaded.model == tokenizer.model
+
+
+def test_the_other_class_says_who_loads_it(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    tokenizer.save(tmp_path)
+    with pytest.raises(pw.InputError, match=r"no such model file; .* ByteLevelTokenizer\.load reads"):
+        pw.Tokenizer.load(tmp_path)

@@ -122,7 +122,11 @@ class Tokenizer:
         try:
             data = path.read_bytes()
         except FileNotFoundError as error:
-            raise InputError(f"{path}: no such model file") from error
+            is_json = (path.parent / "tokenizer.json").is_file()
+            hint = (
+                "; the folder has a tokenizer.json: ByteLevelTokenizer.load reads a byte-level one" if is_json else ""
+            )
+            raise InputError(f"{path}: no such model file{hint}") from error
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror})") from error
         return cls.from_bytes(data, source=str(path))
