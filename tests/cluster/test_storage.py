@@ -90,9 +90,10 @@ def test_counts_are_the_same(remote: RemotePath, corpus_folder: Path, tmp_path: 
     assert str(counts.folder) == f"{out}/counts"
     for name in RESULTS:
         assert (out / "counts" / name).read_bytes() == result_bytes(tmp_path / "here", [name])[name], name
-    assert sorted((out / "counts").names()) == sorted([*RESULTS, "counts.json"])
-    skipped = counts.description["skipped"][f"{remote}/books_sv-00000.jsonl"]
-    assert {reason: of["count"] for reason, of in skipped.items()} == {"malformed JSON": 1, "empty": 1}
+    assert sorted((out / "counts").names()) == sorted([*RESULTS, "counts.json", "inputs.json"])
+    rows = [row for row in counts.description["skipped"] if row["category"] == "books" and row["language"] == "sv"]
+    assert {row["reason"]: row["records"] for row in rows} == {"malformed JSON": 1, "empty": 1}
+    assert rows[0]["first"][0].startswith(f"{remote}/books_sv-00000.jsonl:")
     loaded = Counts.load(str(out))
     here = Counts(tmp_path / "here" / "counts", counts.description)
     assert loaded.training() == here.training()

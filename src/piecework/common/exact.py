@@ -1,4 +1,4 @@
-"""Fractions as people write them, 0.01 or "1%", kept exact: never through a binary float."""
+"""Exact fractions from text such as 0.01 or "1%", without binary floats."""
 
 import re
 from decimal import Decimal
@@ -6,14 +6,14 @@ from fractions import Fraction
 
 __all__ = ["format_exact", "format_percent", "parse_exact"]
 
-# Nobody needs more; and 1e-999999999 would take all memory as a fraction.
+# 1e-999999999 as a fraction would take all memory.
 MOST_DIGITS = 18
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?)\s*(%?)")
 
 
 def parse_exact(value: object) -> Fraction:
-    """The number that was written, exactly; of a float, the shortest decimal number that it stands for.
+    """Parses a number exactly. A float is read as the shortest decimal that rounds to it.
 
     >>> parse_exact("0.2%"), parse_exact(Decimal("0.01")), parse_exact(0.1), parse_exact(3)
     (Fraction(1, 500), Fraction(1, 100), Fraction(1, 10), Fraction(3, 1))
@@ -37,7 +37,7 @@ def parse_exact(value: object) -> Fraction:
 
 
 def format_exact(number: Fraction) -> str:
-    """The number as a decimal, or as a ratio where no decimal is exact.
+    """Formats a number as a decimal, or as a ratio if no decimal is exact.
 
     >>> format_exact(Fraction(1, 80)), format_exact(Fraction(3)), format_exact(Fraction(1, 3))
     ('0.0125', '3', '1/3')
@@ -53,7 +53,7 @@ def format_exact(number: Fraction) -> str:
 
 
 def format_percent(number: Fraction) -> str:
-    """The number as a percentage, with four digits that count.
+    """Formats a number as a percentage with four significant digits.
 
     >>> format_percent(Fraction(1, 500)), format_percent(Fraction(1, 3)), format_percent(Fraction(25))
     ('0.2%', '33.33%', '2500%')

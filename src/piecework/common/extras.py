@@ -1,4 +1,4 @@
-"""Packages that only some commands need: imported when used, and named with their installation when missing."""
+"""Optional packages: imported on first use. If one is missing, the error says how to install it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MissingPackageError(PieceworkError):
 
 
 def require(package: str, *, extra: str, purpose: str) -> Any:
-    """The imported package, or an error that says how to install it.
+    """Imports a package, or raises an error that says how to install it.
 
     >>> require("no_such_package", extra="hf", purpose="comparing")
     Traceback (most recent call last):
@@ -34,7 +34,7 @@ def require(package: str, *, extra: str, purpose: str) -> Any:
 
 
 def is_installed(package: str) -> bool:
-    """Whether the package is there, without importing it.
+    """Whether the package is installed, without importing it.
 
     >>> is_installed("click"), is_installed("no_such_package.part")
     (True, False)
@@ -46,7 +46,7 @@ def is_installed(package: str) -> bool:
 
 
 def installed_version(package: str) -> str:
-    """The version of an installed package, or nothing where it does not tell."""
+    """The version of an installed package; empty if it is unknown."""
     from importlib import metadata
 
     try:

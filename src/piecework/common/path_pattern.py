@@ -1,4 +1,4 @@
-"""Patterns of paths: globs in which braces name what the path tells, such as `data/{category}_{language}.jsonl`."""
+"""Path patterns: globs with braces for category and language, such as `data/{category}_{language}.jsonl`."""
 
 import glob
 import re
@@ -24,7 +24,7 @@ _ANY_NAME = r"[^/]"
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A path that a pattern matches, and what the braces stand for in it."""
+    """A path that matches a pattern, with the values of its braces."""
 
     path: Location
     category: str | None
@@ -35,14 +35,14 @@ class Match:
 class PathPattern:
     """A path with `*`, `?`, `[...]` and `**` as in a shell, and the braces {category} and {language}.
 
-    A brace stands for a part of one file's or folder's name. Where several readings are possible, {language} takes as
-    little as it can: of `old_books_sv.jsonl`, the pattern `{category}_{language}.jsonl` makes old_books and sv.
+    A brace matches a part of the name of one file or folder. If a name can be split in several ways, {language} is as
+    short as possible: `{category}_{language}.jsonl` splits `old_books_sv.jsonl` into old_books and sv.
     """
 
     text: str
 
     def mistakes(self) -> Iterator[str]:
-        """What is wrong with the pattern itself.
+        """Mistakes in the pattern itself.
 
         >>> list(PathPattern("data/{lang}.txt").mistakes())
         ['unknown brace {lang}; did you mean "language"?']
@@ -83,7 +83,7 @@ class PathPattern:
         return _BRACE.sub("*", self.text)
 
     def find(self, folder: Path) -> list[Match]:
-        """What the pattern matches, sorted by path; a relative pattern starts at the folder.
+        """The matching paths, sorted. A relative pattern starts at the folder.
 
         Folders are matched too, unless the last part of the pattern has a wildcard of its own: `data/{language}` is a
         folder for each language, and `data/{language}/*` the files in them.
@@ -106,7 +106,7 @@ class PathPattern:
         return glob.has_magic(_BRACE.sub("", last))
 
     def _find_remote(self) -> Iterator[Match]:
-        """The same for a store, whose folders are no more than parts of the names of files."""
+        """The same for an object store, whose folders are only parts of file names."""
         top = self.literal_folder(Path())
         assert isinstance(top, RemotePath)
         if not glob.has_magic(self.wildcards):
@@ -126,7 +126,7 @@ class PathPattern:
                 yield _match(path, match)
 
     def literal_folder(self, folder: Path) -> Location:
-        """The folder that the pattern's part without wildcards names."""
+        """The folder in front of the first wildcard."""
         if self.text.startswith(LOCAL_SCHEME):
             return PathPattern(self.text.removeprefix(LOCAL_SCHEME)).literal_folder(folder)
         literal = []
@@ -158,7 +158,7 @@ def _match(path: Location, match: re.Match[str]) -> Match:
 
 
 def _part_regex(part: str, seen: set[str]) -> str:
-    """A regular expression for one name; a brace that was seen before has to stand for the same again."""
+    """A regular expression for one part of the path. A repeated brace must have the same value."""
     regex = ""
     position = 0
     while position < len(part):

@@ -1,4 +1,4 @@
-"""Files that are not on this machine: `s3://` and whatever else Arrow's file systems read, used as a `Path` is."""
+"""Remote files, on `s3://` and the other file systems of Arrow, with the interface of `Path`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
 
-# Every read of a remote file is a request that takes tens of milliseconds, and readers ask for a few kB at a time.
+# Every read of a remote file is a request of tens of milliseconds, and readers read a few kB at a time.
 READ_AHEAD_BYTES = 8 << 20
 UPLOAD_CHUNK_BYTES = 8 << 20
 
@@ -89,7 +89,7 @@ def locate(path: str | os.PathLike[str] | RemotePath) -> Location:
 
 @dataclass(frozen=True, slots=True)
 class RemoteStatus:
-    """What `RemotePath.stat` tells, by the names that `os.stat` has for it."""
+    """The result of `RemotePath.stat`, with the field names of `os.stat`."""
 
     st_size: int
     st_mtime_ns: int
@@ -98,7 +98,7 @@ class RemoteStatus:
 
 @dataclass(frozen=True, slots=True, order=True, repr=False)
 class RemotePath:
-    """A file or folder of another file system, with the methods of `Path` that are needed to read and list.
+    """A remote file or folder, with those methods of `Path` that reading and listing need.
 
     What goes wrong is an OSError with a `strerror` that a person understands. How to reach the file system comes from
     the environment, as for other programs: AWS_ENDPOINT_URL, AWS_REGION, AWS_PROFILE, AWS_ACCESS_KEY_ID and others.
@@ -106,7 +106,7 @@ class RemotePath:
 
     uri: str
     listed: RemoteStatus | None = field(default=None, compare=False)
-    """What a listing of its folder told: asking again for each of thousands of files would take minutes."""
+    """The status from the listing of its folder. Asking again for thousands of files would take minutes."""
 
     def __str__(self) -> str:
         return self.uri
@@ -123,36 +123,36 @@ class RemotePath:
 
     @property
     def name(self) -> str:
-        """The last part."""
+        """The last part of the path."""
         return self._inner.name
 
     @property
     def suffix(self) -> str:
-        """What follows the last dot of the name, with the dot."""
+        """The end of the name, from its last dot."""
         return self._inner.suffix
 
     def with_suffix(self, suffix: str) -> RemotePath:
-        """The same with another suffix."""
+        """The path with another suffix."""
         return RemotePath(f"{self.uri.partition('://')[0]}://{self._inner.with_suffix(suffix)}")
 
     @property
     def parent(self) -> RemotePath:
-        """The folder that it is in."""
+        """Its folder."""
         return RemotePath(f"{self.uri.partition('://')[0]}://{self._inner.parent}")
 
     def stat(self) -> RemoteStatus:
-        """Size, time of the last change, and whether it is a folder; of a file that was found, as it was then."""
+        """Size, modification time and kind; of a listed file, as of the listing."""
         return self.listed or self.stat_now()
 
     def stat_now(self) -> RemoteStatus:
-        """The same as it is now."""
+        """The current status."""
         info = self._call(lambda system, path: system.get_file_info(path))
         if info.type.name == "NotFound":
             raise FileNotFoundError(errno.ENOENT, "no such file or folder", self.uri)
         return _status(info)
 
     def exists(self) -> bool:
-        """Whether there is such a file or folder."""
+        """Whether the file or folder exists."""
         try:
             self.stat()
         except FileNotFoundError:
@@ -168,32 +168,32 @@ class RemotePath:
         return self.exists() and stat.S_ISREG(self.stat().st_mode)
 
     def open(self, mode: str = "rb") -> BinaryIO:
-        """The file for reading, from any position, several megabytes ahead."""
+        """Opens the file for reading with a read-ahead of several megabytes; it is seekable."""
         assert mode == "rb", "remote files are written by `upload`"
         return cast(BinaryIO, io.BufferedReader(_Raw(self.open_arrow()), READ_AHEAD_BYTES))
 
     def open_arrow(self) -> Any:
-        """The same as Arrow takes it, without reading ahead."""
+        """Opens the file for Arrow, without read-ahead."""
         return self._call(lambda system, path: system.open_input_file(path))
 
     def read_bytes(self) -> bytes:
-        """All of it."""
+        """The whole content."""
         with self.open() as file:
             return file.read()
 
     def read_text(self, encoding: str = "utf-8") -> str:
-        """All of it, decoded."""
+        """The whole content, decoded."""
         return self.read_bytes().decode(encoding)
 
     def files(self) -> Iterator[RemotePath]:
-        """All files below this folder, sorted by name; those that are hidden are left out."""
+        """All files below this folder, sorted by name, except hidden ones."""
         below = len(self.uri) + 1
         for path, _ in self._below(recursive=True):
             if not re.search(r"(^|/)\.", path.uri[below:]):
                 yield path
 
     def names(self) -> list[str]:
-        """The names in this folder; those of folders end in a slash."""
+        """The names in this folder. Names of folders end with a slash."""
         return sorted(f"{path.name}/" if is_dir else path.name for path, is_dir in self._below(recursive=False))
 
     def unlink(self, *, missing_ok: bool = False) -> None:
@@ -210,7 +210,7 @@ class RemotePath:
         scheme = self.uri.partition("://")[0]
         for info in sorted(self._call(listed), key=lambda info: info.path):
             is_dir = info.type.name == "Directory"
-            # Stores have no folders; some keep an empty object in their place.
+            # Object stores have no folders; some keep an empty object for one.
             if not (is_dir and recursive):
                 yield RemotePath(f"{scheme}://{info.path.strip('/')}", _status(info)), is_dir
 
@@ -226,7 +226,7 @@ class RemotePath:
 
 
 Location = Path | RemotePath
-"""A file or folder, here or elsewhere."""
+"""A local or remote file or folder."""
 
 
 def _status(info: FileInfo) -> RemoteStatus:
@@ -235,7 +235,7 @@ def _status(info: FileInfo) -> RemoteStatus:
 
 
 class _Raw(io.RawIOBase):
-    """A file of Arrow's as Python has files: one may go past its end, and reads nothing there."""
+    """Adapts a file of Arrow to Python's interface. Reads past the end return nothing."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -279,7 +279,7 @@ def _file_system(scheme: str, host: str) -> FileSystem:
 
 
 def _explained(uri: str, error: OSError) -> OSError:
-    """The error with a short text in place of Arrow's, which tells of its operations and not of what to do."""
+    """Replaces the message of Arrow, which is about its internals, by a short one that says what to do."""
     text = " ".join(str(error).split())
     if isinstance(error, FileNotFoundError) or re.search(r"NO_SUCH_KEY|RESOURCE_NOT_FOUND|HTTP status 404", text):
         return FileNotFoundError(errno.ENOENT, "no such file or folder", uri)
@@ -312,7 +312,7 @@ def _about_credentials(uri: str) -> str:
 
 
 def arrow_source(path: Location) -> Any:
-    """What pyarrow's readers take for this file."""
+    """The file in a form that pyarrow's readers accept."""
     return path.open_arrow() if isinstance(path, RemotePath) else path
 
 
@@ -324,7 +324,7 @@ def relative_name(path: Location, folder: Path) -> str:
     """
     if isinstance(path, RemotePath):
         return str(path)
-    # What relpath does takes 20 µs, and a corpus may have millions of files.
+    # relpath takes 20 µs, and a corpus may have millions of files.
     text, start = str(path), f"{folder}/"
     if text.startswith(start) and ".." not in text:
         return text.removeprefix(start)
@@ -332,7 +332,7 @@ def relative_name(path: Location, folder: Path) -> str:
 
 
 def upload(source: Path, target: RemotePath) -> None:
-    """Copy a file there; what stops it leaves no part of it."""
+    """Copies a file to the store. If it fails, no part of the file stays there."""
     stream: Any = target._call(lambda system, path: system.open_output_stream(path, compression=None))
 
     def copy(_system: FileSystem, _path: str) -> None:
@@ -344,7 +344,7 @@ def upload(source: Path, target: RemotePath) -> None:
     try:
         target._call(copy)
     except BaseException:
-        # Arrow has no way to give up an upload: it can only be finished, and removed.
+        # Arrow cannot abort an upload. It is finished and then removed.
         with suppress(OSError):
             stream.close()
         with suppress(OSError):

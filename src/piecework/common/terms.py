@@ -1,4 +1,4 @@
-"""The words that several folders share: kinds of pieces, orders of whitespace runs, names in results."""
+"""Terms that several packages share: types of pieces, orders of whitespace runs, names in results."""
 
 from typing import Literal
 
@@ -9,13 +9,13 @@ RunOrder = Literal["paper", "portable"]
 CleanUp = Literal["gpt-sw3"]
 
 OVERALL = "overall"
-"""What results call all languages together."""
+"""The name for all languages together in results."""
 
 MULTILINGUAL = "multilingual"
-"""The tokenizer of all languages; those of one language are called after it."""
+"""The name of the tokenizer of all languages. A monolingual tokenizer has the name of its language."""
 
 CUT = "·"
-"""What stands between the parts of a word that is shown as tokens cut it."""
+"""The separator between the tokens of a word in print."""
 
 TIKTOKEN = "tiktoken:"
-"""Before the name of an encoding of tiktoken, where otherwise the path of a tokenizer stands."""
+"""The prefix of the name of a tiktoken encoding, where a path of a tokenizer is expected."""

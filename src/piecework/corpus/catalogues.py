@@ -1,4 +1,4 @@
-"""Translation catalogues (.mo) to documents that say the same in each language; read, never run."""
+"""Parallel documents from translation catalogues (.mo), which are read as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from piecework.errors import InputError
 __all__ = ["parallel_documents", "read_catalogue"]
 
 Message = tuple[str, int]
-"""A message in English, with its context, and which of its plural forms."""
+"""An English message, its context, and the index of its plural form."""
 
 DOCUMENT_CHARACTERS = 300
 
@@ -40,13 +40,13 @@ def read_catalogue(path: Path) -> dict[Message, str]:
     return found
 
 
-def _text(data: bytes, place: int, order: str) -> str:
-    length, start = struct.unpack_from(f"{order}2I", data, place)
+def _text(data: bytes, offset: int, order: str) -> str:
+    length, start = struct.unpack_from(f"{order}2I", data, offset)
     return data[start : start + length].decode()
 
 
 def parallel_documents(catalogues: Mapping[str, Mapping[Message, str]], *, english: str) -> dict[str, list[str]]:
-    """Documents of each language, as many in each, number n of one saying what number n of any other says.
+    """Parallel documents: document n says the same in every language.
 
     Taken are the messages that all catalogues translate, and those that need a translation. Most are short, so
     neighbours in the order of the English ones share a document: they are alike ("Add a family", "Add a person"), and
@@ -79,7 +79,7 @@ def _english(message: Message) -> str:
 
 
 def _clean(text: str) -> str:
-    """A message without the mark of the key that chooses it in a menu, nor space around it.
+    """A message without its menu shortcut mark and without surrounding space.
 
     >>> _clean(" _Avbryt"), _clean("file_name"), _clean("Spara _som...")
     ('Avbryt', 'file_name', 'Spara som...')

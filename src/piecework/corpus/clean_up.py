@@ -1,4 +1,4 @@
-"""The clean-up that `GPTSw3Tokenizer` applies to a text before it encodes it, so that training can see the same."""
+"""The clean-up that `GPTSw3Tokenizer` applies before encoding, so that training sees the same text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clean_up(text: str) -> str:
 
 
 def clean_up_bytes(document: bytes) -> bytes:
-    """The same for UTF-8. Bytes that are no valid UTF-8 stay as they are, so that they are counted as such later.
+    """The same for UTF-8. Invalid bytes stay as they are, so that they are counted later.
 
     >>> clean_up_bytes("café\\u3000".encode()), clean_up_bytes(b"a\\xff\\x00")
     (b'caf\\xc3\\xa9 ', b'a\\xff')
@@ -36,7 +36,7 @@ def clean_up_bytes(document: bytes) -> bytes:
 
 
 def clean_documents(documents: Any) -> list[str | bytes]:
-    """The same for documents as readers give them: strings, bytes, or an Arrow array of strings."""
+    """The same for the documents of a reader: strings, bytes, or an Arrow array of strings."""
     texts = documents if isinstance(documents, list) else documents.to_pylist()
     return [clean_up_bytes(text) if isinstance(text, bytes) else clean_up(text) for text in texts]
 

@@ -1,4 +1,4 @@
-"""Which field of JSONL records, or column of Parquet, is the text: guessed from the first records."""
+"""Guesses the text field of JSONL records, or the text column of Parquet, from the first records."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from piecework.corpus.streams import line_blocks
 
 __all__ = ["FieldGuess", "guess_text_field"]
 
-# What corpora call it, the most telling name first.
+# Usual names of the text field, the most likely first.
 USUAL_NAMES = ("text", "content", "raw_content", "body", "document", "article", "code", "sentence", "utterance")
 
 RECORDS_SAMPLED = 20
@@ -20,7 +20,7 @@ FieldGuess = tuple[str | None, list[str]]
 
 
 def guess_text_field(files: Sequence[InputFile]) -> FieldGuess:
-    """The field that holds the text, or None, and all fields that hold strings, the longest texts first.
+    """The likely text field, or None, and all fields with strings, those with the longest texts first.
 
     >>> import tempfile, pathlib
     >>> from piecework.corpus.inputs import find_files

@@ -1,4 +1,4 @@
-"""Which files to read: paths, folders and globs in, a list of files with their formats out."""
+"""Turns paths, folders and globs into a list of files with their formats."""
 
 import glob
 import os
@@ -30,7 +30,7 @@ COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".zst": "zst"}
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file to read and how to read it; its size is that on disk, and 0 for a pipe."""
+    """A file and how to read it. Its size is the size on disk, and 0 for a pipe."""
 
     path: Location
     format: Format
@@ -38,7 +38,7 @@ class InputFile:
     size_bytes: int
     modified_ns: int = 0
     identity: tuple[int, int] | None = None
-    """Device and inode: the same for all names of a file, links included. None where the system does not tell."""
+    """Device and inode, which all names of a file share, links included; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Slice:
 
 
 def find_files(paths: Iterable[str | os.PathLike[str] | RemotePath]) -> list[InputFile]:
-    """The files that the paths stand for, in the order given; those of a folder or glob in order of name.
+    """The files of these paths, in the given order; those of a folder or glob in order of name.
 
     A folder stands for all files below it with a known suffix, and the others that look like text; hidden
     ones are left out. Of a file with several names in a folder or glob, as links give it, one is taken. A file that is
@@ -94,7 +94,7 @@ def _expand(path: Location) -> Iterator[InputFile]:
 
 
 def _distinct(files: Iterable[InputFile]) -> Iterator[InputFile]:
-    """Each file once, under the shortest of its names: links to folders can give a file many."""
+    """Each file once, under its shortest name: links can give a file many names."""
     shortest: dict[object, InputFile] = {}
     for file in files:
         key = file.identity or file.path
@@ -129,7 +129,7 @@ def _visible_files(folder: Location) -> Iterator[Location]:
 
 
 def suffixes(path: Location) -> tuple[str, Compression | None]:
-    """The suffix that tells the format, and the compression that comes after it."""
+    """The suffix of the format, and the compression."""
     compression = COMPRESSIONS.get(path.suffix.lower())
     return (path.with_suffix("") if compression else path).suffix.lower(), compression
 
@@ -140,7 +140,7 @@ def _is_readable(path: Location) -> bool:
     suffix, compression = suffixes(path)
     if suffix in FORMATS:
         return True
-    # What git and grep do: binary files have a NUL near their start, text has none.
+    # As git and grep do: binary files have a NUL near their start, and text has none.
     start = next(iter(ByteStream(path, compression)), b"")
     return b"\0" not in start[:8192]
 

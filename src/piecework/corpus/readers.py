@@ -1,4 +1,4 @@
-"""Reads documents from files, in batches of bounded size. Records that cannot be used are counted, and end nothing."""
+"""Reads documents from files, in batches of bounded size. Records that cannot be used are counted and skipped."""
 
 import json
 import os
@@ -26,10 +26,10 @@ __all__ = ["Batch", "Documents", "TextUnit", "open_batches", "open_parquet"]
 
 Documents: TypeAlias = "Sequence[str | bytes] | pyarrow.Array[Any]"
 TextUnit = Literal["block", "line", "file"]
-"""What a document of plain text is: many lines as bytes, unchecked; or a line; or the whole file."""
+"""The unit of plain text: a block of many lines as unchecked bytes, a line, or the whole file."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# A text of so few characters has no word that is too long.
+# A text with at most this many characters has no word that is too long.
 SHORT_CHARACTERS = MAX_WORD_BYTES // 4
 # pyarrow's own default. Few but long rows are limited by their bytes instead.
 PARQUET_BATCH_ROWS = 65_536
@@ -37,7 +37,7 @@ PARQUET_BATCH_ROWS = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents of one file, and how many of its bytes, as stored, were read to get them.
+    """Documents of one file, and the number of stored bytes that were read for them.
 
     The documents are strings (from JSONL and text), an Arrow string array (from Parquet), or one block of
     bytes that holds many lines (from text, where counting looks at lines only). Where all were skipped, there
@@ -48,7 +48,7 @@ class Batch:
     documents: Documents
     read_bytes: int
     lines: int = 0
-    """How many line feeds these bytes hold; 0 for Parquet and for text that is taken in blocks or whole."""
+    """The number of line feeds in these bytes; 0 for Parquet, and for text in blocks or whole files."""
 
 
 def open_batches(
@@ -60,7 +60,7 @@ def open_batches(
     skipped: Skipped | None = None,
     clean_up: CleanUp | None = None,
 ) -> Iterator[Batch]:
-    """Read text, JSONL and Parquet files; folders and globs stand for the files in them.
+    """Read text, JSONL and Parquet files; folders and globs mean the files in them.
 
     The files are looked up at once, so that one that is missing is an error before any is read. Records that
     cannot be used are counted in `skipped`; the lines of a slice are counted from its first one. With `clean_up`
@@ -133,7 +133,7 @@ def _read_text(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[Batc
 
 
 def _read_lines(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
-    """Lines that are not blank, without the carriage return that Windows puts before the line feed."""
+    """Yields the lines that are not blank, without a final carriage return."""
     name = str(part.file.path)
     for block, read_bytes, lines_before in _blocks(part, batch_bytes, skipped):
         lines = block.count(b"\n")
@@ -187,7 +187,7 @@ def _read_jsonl(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped
         documents: list[str | bytes] = []
         split = block.split(b"\n")
         for line_number, line in enumerate(split, lines_before + 1):
-            # An error of orjson takes 5 µs, which blank lines are not worth.
+            # An exception of orjson takes 5 µs: too slow for blank lines.
             if len(line) < 8 and not line.strip():
                 continue
             try:
@@ -222,10 +222,10 @@ def _text_of(record: Any, text_field: str) -> str | Reason:
 
 
 def _second_opinion(line: bytes, text_field: str) -> str | Reason:
-    """The text of a line that orjson refuses, or why there is none.
+    """The text of a line that orjson refuses, or the reason to skip it.
 
-    orjson also refuses what does no harm here, such as a number too large, or a lone surrogate in another
-    field. The standard library takes these, so it decides; NaN and Infinity, which are no JSON, it refuses.
+    orjson also refuses harmless records, for example with a large number, or a lone surrogate in another field. So the
+    standard library decides. It accepts NaN and Infinity, which are not JSON; they are refused here.
     """
 
     def refuse(constant: str) -> None:
@@ -250,7 +250,7 @@ def _read_parquet(part: Slice, text_field: str, batch_bytes: int, skipped: Skipp
     file = part.file
     name = str(file.path)
     with open_parquet(file.path) as parquet:
-        # The footer does not say how far in the file a batch lies; rows tell it well enough.
+        # The footer does not say where in the file a batch is. The number of rows is a good estimate.
         ends = [0, *accumulate(parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups))]
         groups = range(parquet.num_row_groups)[part.start : part.stop]
         done_rows, stop_rows = ends[groups.start], ends[groups.stop]
@@ -277,7 +277,7 @@ def _position(file: InputFile, done_rows: int, rows: int) -> int:
 
 @contextmanager
 def open_parquet(path: Location) -> "Iterator[pyarrow.parquet.ParquetFile]":
-    """A Parquet file; if it is damaged, where it is opened or later on, that is an InputError that names it."""
+    """Opens a Parquet file. If it is damaged, at the start or later, an InputError names it."""
     import pyarrow
     import pyarrow.parquet
 
@@ -292,14 +292,13 @@ def open_parquet(path: Location) -> "Iterator[pyarrow.parquet.ParquetFile]":
 
 
 def _batch_rows(group: Any, batch_bytes: int) -> int:
-    # The size of all columns, where that of one would do: pyarrow 26 aborts the process when the metadata of
-    # a single column is damaged.
+    # The size of all columns, not of one: pyarrow 26 aborts the process if the metadata of a column is damaged.
     rows: int = group.num_rows * batch_bytes // max(1, group.total_byte_size)
     return max(1, min(PARQUET_BATCH_ROWS, rows))
 
 
 def _usable(column: Any, name: str, rows_before: int, skipped: Skipped) -> "pyarrow.Array[Any]":
-    """The texts of a column that are neither null, nor empty, nor invalid UTF-8; the others are counted."""
+    """The usable texts of a column; the others are counted as skipped."""
     import pyarrow
     from pyarrow import compute, types
 
@@ -344,13 +343,13 @@ def _usable(column: Any, name: str, rows_before: int, skipped: Skipped) -> "pyar
 
 
 def _as_text(column: Any) -> Any:
-    """The column as strings, its UTF-8 unchecked, or None where it holds something else."""
+    """The column as strings with unchecked UTF-8; None if it holds something else."""
     import pyarrow
     from pyarrow import types
 
     if types.is_string(column.type) or types.is_large_string(column.type):
         return column
-    # Writers that do not annotate their strings, such as Impala and old Spark, leave plain binary columns.
+    # Impala and old Spark do not annotate strings: they write plain binary columns.
     if types.is_binary(column.type):
         return column.view(pyarrow.string())
     if types.is_large_binary(column.type):

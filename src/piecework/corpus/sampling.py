@@ -1,4 +1,4 @@
-"""Which documents train, which evaluate: decided by a hash of the text and the seed, so by nothing else.
+"""Samples documents for training and evaluation by a hash of the text and the seed, and by nothing else.
 
 Copies of a document share its fate, and neither the order of files, nor their layout, nor the number of threads
 changes anything.
@@ -25,7 +25,7 @@ _ONE = 1 << 64  # hashes are whole numbers below this; u = hash / _ONE
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What becomes of a document: so many copies for training, or one for evaluation, or neither."""
+    """How a document is used: copies for training, or once for evaluation, or not at all."""
 
     copies: int
     evaluation: bool
@@ -36,7 +36,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """A subset's share of the hashes: it trains below `train` and evaluates from `evaluation` on."""
+    """A subset's limits: documents with a hash below `train` train, those from `evaluation` on evaluate."""
 
     train: int
     evaluation: int
@@ -44,7 +44,7 @@ class _Limits:
 
 
 class Sampler:
-    """Places documents, with fractions and weights kept exact.
+    """Decides how each document is used, with exact fractions and weights.
 
     With u in [0, 1) from the hash, a document of subset x evaluates if u ≥ 1 - Wₓ·p_eval. Otherwise it trains as
     often as there are k ≥ 0 with u + k·(1 - e*) < Wₓ·p_train, where e* is the largest Wₓ·p_eval of the study; with
@@ -65,7 +65,7 @@ class Sampler:
         weights: Mapping[SubsetName, Fraction],
         weighting: Weighting = "documents",
     ) -> None:
-        """With `weighting="counts"` all subsets of weight above 0 are sampled alike; the counts are weighted later."""
+        """With `weighting="counts"` subsets with a weight above 0 are sampled alike, and weighted later."""
         self._key = seed.to_bytes(8, "little")
         if weighting == "counts":
             weights = {name: Fraction(weight > 0) for name, weight in weights.items()}
@@ -85,14 +85,14 @@ class Sampler:
         }
 
     def bucket(self, text: bytes) -> int:
-        """The bucket of the document with this UTF-8, which depends on its text and the seed alone."""
+        """The bucket of the document with this UTF-8 text. It depends on the text and the seed alone."""
         return self._digest(text)[15] % BUCKETS
 
     def _digest(self, text: bytes) -> bytes:
         return hashlib.blake2b(text, digest_size=16, key=self._key).digest()
 
     def place(self, text: bytes, subset: SubsetName) -> Placement:
-        """What becomes of the document with this UTF-8 in this subset."""
+        """How the document with this UTF-8 text in this subset is used."""
         digest = self._digest(text)
         number = int.from_bytes(digest[:8], "little")
         bucket = digest[15] % BUCKETS

@@ -1,4 +1,4 @@
-"""The bytes of a file, plain, .gz or .zst, in chunks and in blocks of whole lines."""
+"""Reads the bytes of a plain, .gz or .zst file, in chunks or in blocks of whole lines."""
 
 import os
 import time
@@ -26,7 +26,7 @@ PIPE_WAIT_S = 10.0
 
 
 class ByteStream:
-    """The decompressed bytes of a file, chunk by chunk; `consumed_bytes` says how much of it was read so far.
+    """The decompressed bytes of a file in chunks; `consumed_bytes` is the number of stored bytes read so far.
 
     A file that ends in the middle of a compressed frame, or cannot be read, is an InputError that names it.
     """
@@ -62,8 +62,8 @@ class ByteStream:
         new_decompressor, failure = _decompressor(compression)
         decompressor = None
         for chunk in self._stored(COMPRESSED_CHUNK_BYTES):
-            # A file may be several members or frames one after the other, as `cat a.gz b.gz` makes. Between
-            # gzip members there may be a padding of zeros; no zstd frame starts with one.
+            # A file may have several members or frames, as `cat a.gz b.gz` makes it. There may be zeros between gzip
+            # members; no zstd frame starts with a zero.
             while decompressor or (chunk := chunk.lstrip(b"\0")):
                 if decompressor is None:
                     decompressor = new_decompressor()
@@ -87,7 +87,7 @@ class ByteStream:
 
 
 def _open_pipe(path: Path) -> tuple[BinaryIO, bytes]:
-    """A named pipe for reading, and what was read of it already. The usual way would wait for a writer for ever."""
+    """Opens a named pipe, and returns what was read already. The usual `open` would wait for a writer for ever."""
     deadline = time.monotonic() + PIPE_WAIT_S
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     first = b""
@@ -117,13 +117,13 @@ class _Decompressor(Protocol):
 
 
 def _decompressor(compression: Compression) -> tuple[Callable[[], _Decompressor], type[Exception]]:
-    """A function that makes a decompressor for one frame, and the error that it raises."""
+    """A factory of decompressors for one frame, and the error that they raise."""
     if compression == "gz":
         return lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), zlib.error
     import zstandard
 
-    # The reader objects of zstandard end silently where the file is cut off; only this interface has `eof`.
-    # The window is what `zstd --long=31` writes; zstandard refuses more than 128 MiB unless told.
+    # The reader objects of zstandard end silently at the end of a truncated file; only this interface has `eof`.
+    # The window of `zstd --long=31`; by default zstandard refuses more than 128 MiB.
     frames = zstandard.ZstdDecompressor(max_window_size=1 << 31)
     return frames.decompressobj, zstandard.ZstdError
 
@@ -192,10 +192,10 @@ def _without_long_lines(data: bytes, read_bytes: int) -> LineBlock:
 
 
 def _line_start(file: BinaryIO, position: int, stop: int | None) -> int:
-    """Where the first line starts that starts at `position` or later; the file's end, or `stop`, where none does."""
+    """The offset of the first line that starts at `position` or later; else the end of the file, or `stop`."""
     if position == 0:
         return 0
-    # The line feed that ends the line before may be the very byte before.
+    # The previous byte may be the line feed of the previous line.
     at = position - 1
     file.seek(at)
     while (stop is None or at < stop) and (window := file.read(LINE_END_WINDOW_BYTES)):
@@ -206,7 +206,7 @@ def _line_start(file: BinaryIO, position: int, stop: int | None) -> int:
 
 
 def lines_before(path: Location, position: int) -> int:
-    """How many lines of a plain file start before `position`: reads all that comes before it."""
+    """The number of lines of a plain file that start before `position`. It reads that part of the file."""
     count = 0
     try:
         with path.open("rb") as file:

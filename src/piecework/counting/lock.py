@@ -1,4 +1,4 @@
-"""One process at a time on a folder."""
+"""A lock on a folder: one process at a time works in it."""
 
 import errno
 import os
@@ -12,16 +12,16 @@ from piecework.errors import InputError
 
 __all__ = ["locked"]
 
-# Processes that a killed run has left behind notice it and end within milliseconds; they hold the lock until then.
+# Children of a killed process notice its end within milliseconds. They hold the lock until then.
 PATIENCE_S = 1.0
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[int]:
-    """Hold the lock that this file stands for, or raise an InputError that says who does.
+    """Hold the lock of this file, or raise an InputError that names the process that holds it.
 
-    The system takes the lock from a process that ends, however it ends, so that a file that was left behind is no
-    obstacle. Children that inherit the descriptor hold it as well. The file is removed at the end.
+    The system releases the lock when its process ends, in whatever way, so that a leftover file does no harm. Children
+    that inherit the descriptor hold the lock too. The file is removed at the end.
     """
     descriptor = _acquire(path)
     try:
@@ -45,7 +45,7 @@ def _acquire(path: Path) -> int:
             raise write_failure(path, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The one before may have removed the file between these two calls; then the lock is on nothing.
+            # The previous owner may have removed the file between these two calls. Then the lock is on no file.
             if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
         except BlockingIOError:

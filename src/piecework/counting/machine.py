@@ -1,4 +1,4 @@
-"""What the machine has of cores and memory, and how a run shares it out."""
+"""The cores and the memory of the machine, and how counting divides them among processes."""
 
 import os
 import re
@@ -13,16 +13,16 @@ _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _BINARY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 PARENT_BYTES = 60_000_000
-# A process with the interpreter, pyarrow and a batch in its several forms, before any table.
+# A process without tables: the interpreter, pyarrow, and several copies of a batch.
 PROCESS_BYTES = 160_000_000
 SMALLEST_TABLE_BYTES = 16_000_000
-# With it a task takes about 0.5 GB, besides what Spark gives to Java.
+# A task then takes about 0.5 GB, in addition to the memory of Java.
 USUAL_TABLE_BYTES = 160_000_000
-# Giving tables out as Arrow, or putting them in order, takes at most as much again.
+# Converting tables to Arrow, or sorting them, takes at most the same again.
 TABLE_COPIES = 2
-# The interpreter, pyarrow, and a row group on its way out; of the runs it holds little.
+# The interpreter, pyarrow, and a row group; spill files take little.
 MERGE_BYTES = 200_000_000
-# The same where texts are so long that they, and not the rows, fill a row group. One process may take it in any case.
+# The same if long texts fill a row group. One process may always take it.
 LARGEST_MERGE_BYTES = 240_000_000
 
 
@@ -44,7 +44,7 @@ def parse_size(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A limit on memory, shared out over the processes of a run."""
+    """A memory limit, divided among the processes."""
 
     processes: int
     """As many as were asked for, or as fit."""

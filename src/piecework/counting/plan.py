@@ -1,4 +1,4 @@
-"""What a study asks to be counted: its subsets, the shards they are cut into, and the settings that matter."""
+"""The plan of a count: subsets, shards, and the settings that the counts depend on."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["Plan"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What there is to count."""
+    """The subsets and shards to count."""
 
     study: Study
     subsets: tuple[Subset, ...]
     shards: tuple[Shard, ...]
     settings: Mapping[str, Any]
-    """All that the counts depend on besides the files."""
+    """All settings that the counts depend on."""
 
     @classmethod
     def from_study(cls, study: Study, *, shard_bytes: int | None = None) -> Self:
@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def size_bytes(self) -> int:
-        """How much there is to read, as it is stored."""
+        """The stored size of all files to read."""
         return sum(shard.size_bytes for shard in self.shards)
 
     @property
@@ -50,7 +50,7 @@ class Plan:
         return {subset.name: subset.weight for subset in self.subsets}
 
     def sampler(self) -> Sampler:
-        """What places the documents."""
+        """The sampler of the study."""
         sampling = self.study.sampling
         return Sampler(
             seed=self.study.seed,
@@ -61,7 +61,7 @@ class Plan:
         )
 
     def intended(self, subset: Subset) -> tuple[Fraction, Fraction]:
-        """The fractions of the subset's documents that should train, and evaluate: above 1 means copies."""
+        """The shares of the subset's documents to train and to evaluate on; above 1, documents are copied."""
         sampling = self.study.sampling
         weight = subset.weight if sampling.weighting == "documents" else Fraction(subset.weight > 0)
         return weight * sampling.train, weight * sampling.eval
@@ -76,7 +76,7 @@ class Plan:
         )
 
     def difference(self, description: Mapping[str, Any], inputs: Sequence[FileStamp] | None) -> str:
-        """How counts differ from what this plan would give, in a few words; empty where they do not.
+        """How existing counts differ from this plan, in a few words; empty if they do not.
 
         `inputs` are the files that they were counted from.
         """

@@ -1,4 +1,4 @@
-"""Tasks run in other processes, which may be killed: a task is tried twice, and no process outlives this one."""
+"""Runs tasks in child processes. A task whose process is killed is tried once more; no child outlives this process."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ ATTEMPTS = 2
 REPORT_INTERVAL_S = 0.1
 COMPLAINT_BYTES = 2000
 
-# Not multiprocessing's own start methods: "fork" copies the locks of running threads, and "spawn" runs the main module
-# of the user again, so that a script without `if __name__ == "__main__"` would start itself without end.
-# pyarrow imports numpy where there is one, which takes longer than all else that a process has to import. Counting and
-# merging use nothing of it.
+# Not the start methods of multiprocessing: "fork" copies the locks of running threads, and "spawn" runs the user's main
+# module again, so that a script without `if __name__ == "__main__"` would start itself again and again.
+# pyarrow imports numpy if it is installed, which is slower than all other imports. Counting and merging do not use it.
 _CHILD = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -51,7 +50,7 @@ _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 @dataclass(slots=True, eq=False)
 class _Process:
-    """A child, and the task that it is at."""
+    """A child process, and the index of its current task."""
 
     popen: subprocess.Popen[bytes]
     connection: Connection[Any, Any]
@@ -68,7 +67,7 @@ class _Process:
         self.stderr.close()
 
     def cause_of_death(self) -> str:
-        """What the exit code and the last words tell."""
+        """A description from the exit code and the end of stderr."""
         code = self.popen.wait()
         if code == -signal.SIGKILL:
             return "was killed (SIGKILL), most likely because memory ran out"
@@ -84,10 +83,10 @@ class _Process:
 
 
 class Workers:
-    """Processes that run tasks, and stay for further ones until the `with` block ends."""
+    """Child processes that run tasks. They stay alive until the `with` block ends."""
 
     def __init__(self, *, keep_open: Sequence[int] = (), warn: Callable[[str], None] = lambda _: None) -> None:
-        """The file descriptors `keep_open` stay open in the processes: a lock stays taken while one of them lives."""
+        """The children inherit the file descriptors `keep_open`, so that a lock is held while one of them lives."""
         self.processes: list[_Process] = []
         self.warn = warn
         self._keep_open = keep_open
@@ -106,23 +105,23 @@ class Workers:
         processes: int,
         progress: Report = lambda _: None,
     ) -> Generator[tuple[int, Result], None, None]:
-        """Run the function on each task; yields the task's index and the result, in the order in which they end.
+        """Run the function on each task; yields the index and the result of each, in the order in which they end.
 
-        The function is called with the task and a function to report progress to, in amounts that add up; it has to be
-        importable by name. Of several tasks that fail, the first one's error is raised, so that it is the same every
-        time. After an error, or if the results are not all taken, no process is left.
+        The function gets the task and a function that reports progress in amounts that add up. It must be importable by
+        name. If several tasks fail, the error of the first in order is raised, so that it is always the same. After an
+        error, or if not all results are taken, no child is left.
         """
         self.keep(processes)
         done = False
         try:
-            yield from _Run(self, function, tasks, processes, progress).results()
+            yield from _TaskQueue(self, function, tasks, processes, progress).results()
             done = True
         finally:
             if not done:
                 self.keep(0)
 
     def keep(self, processes: int) -> None:
-        """End all but so many."""
+        """End all children except this many."""
         surplus = self.processes[processes:]
         del self.processes[processes:]
         for process in surplus:
@@ -131,13 +130,19 @@ class Workers:
             process.kill()
 
     def start(self) -> _Process:
-        """One more process."""
+        """Start one more child."""
+        try:
+            return self._start()
+        except OSError as error:  # no usable temporary folder, too many open files or processes
+            raise InputError(f"cannot start a process to count with: {error.strerror or error}") from error
+
+    def _start(self) -> _Process:
         ours, theirs = socket.socketpair()
         stderr = tempfile.TemporaryFile()  # noqa: SIM115
         with theirs:
             popen = subprocess.Popen(
                 [sys.executable, "-c", _CHILD, json.dumps(sys.path), str(theirs.fileno())],
-                # The pipe carries nothing: it closes when this process is gone, whatever ended it.
+                # The pipe carries no data. It closes when this process ends, in whatever way.
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
@@ -151,14 +156,14 @@ class Workers:
         return process
 
     def end(self, process: _Process) -> None:
-        """End this one."""
+        """End this child."""
         self.processes.remove(process)
         process.kill()
 
 
 @dataclass(slots=True)
-class _Run(Generic[Task, Result]):
-    """Tasks on their way through the workers."""
+class _TaskQueue(Generic[Task, Result]):
+    """Hands tasks to the workers and collects their results."""
 
     workers: Workers
     function: Callable[[Task, Report], Result]
@@ -179,7 +184,7 @@ class _Run(Generic[Task, Result]):
             for connection in wait([process.connection for process in busy]):
                 process = next(process for process in busy if process.connection is connection)
                 if process not in self.workers.processes:
-                    continue  # killed since, as another task has failed
+                    continue  # ended meanwhile, because another task failed
                 try:
                     kind, value = process.connection.recv()
                 except (EOFError, OSError, pickle.UnpicklingError):
@@ -207,12 +212,12 @@ class _Run(Generic[Task, Result]):
                 idle = self.workers.start()
             index = self._waiting.popleft()
             idle.index = index
-            # One that has died in the meantime is noticed when it is waited for.
+            # A child that has died meanwhile is noticed by `wait`.
             with contextlib.suppress(OSError):
                 idle.connection.send((self.function, self.tasks[index]))
 
     def _bury(self, process: _Process) -> None:
-        """A process has died: its task gets one more chance."""
+        """Handles the death of a child: its task is tried once more."""
         assert process.index is not None
         index, cause = process.index, process.cause_of_death()
         self.workers.end(process)
@@ -225,13 +230,13 @@ class _Run(Generic[Task, Result]):
             self._fail(
                 index,
                 InputError(
-                    f"{self.tasks[index]}: {ATTEMPTS} processes died over it; the last {cause}. If memory ran out, "
-                    "use fewer --threads or lower --memory; what is done so far is kept"
+                    f"{self.tasks[index]}: {ATTEMPTS} processes died while counting it; the last {cause}. If memory ran "
+                    "out, use fewer --threads or lower --memory; finished work is kept"
                 ),
             )
 
     def _fail(self, index: int, error: Exception) -> None:
-        # What comes before may yet fail too, and is waited for, so that the error does not depend on who was faster.
+        # Earlier tasks may still fail. They are waited for, so that the error does not depend on timing.
         self._failures[index] = error
         for process in self.workers.processes.copy():
             if process.index is not None and process.index > min(self._failures):
@@ -239,9 +244,9 @@ class _Run(Generic[Task, Result]):
 
 
 def serve(descriptor: int) -> None:
-    """What a child does: take tasks from the socket until it closes."""
+    """The main loop of a child: runs tasks from the socket until it closes."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # Looking through records for cycles, of which they have none, took 8 % of the time; once a task is enough.
+    # The search for reference cycles took 8 % of the time, and records have none. Once per task is enough.
     gc.disable()
     connection: Connection[Any, Any] = Connection(descriptor)
     unreported = 0
@@ -274,7 +279,7 @@ def serve(descriptor: int) -> None:
                     unreported = 0
                 connection.send(("done", result))
     except (EOFError, OSError):
-        pass  # the parent wants no more
+        pass  # the parent has closed the socket
     os._exit(0)
 
 

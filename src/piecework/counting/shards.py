@@ -1,4 +1,4 @@
-"""The work cut into shards, which depend on settings and files alone, not on who counts them or when."""
+"""Splits the corpus into shards, which depend on the settings and files alone."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from piecework.corpus.readers import open_parquet
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
-    # Only for types: the processes that count need neither, and start sooner without pydantic.
+    # For types only: counting processes need neither, and start faster without pydantic.
     from piecework.study.schema import DocumentUnit
     from piecework.study.subsets import Subset
 
 __all__ = ["Shard", "plan_shards"]
 
-# A shard is what is lost when a run is killed, and each leaves files behind. 64 MB take about half a second; a corpus
-# of terabytes has larger ones, so that there are thousands of them and not millions.
+# A killed count loses its unfinished shards, and each shard writes files. 64 MB take about half a second. A corpus of
+# terabytes has larger shards, so that there are thousands and not millions.
 SMALLEST_SHARD_BYTES = 64_000_000
 LARGEST_SHARD_BYTES = 1_000_000_000
 MOST_SHARDS = 4096
-# Small files are taken together up to this part of a shard: compressed ones hold several times the text.
+# Small files are grouped up to this part of a shard: compressed files hold several times their size.
 GROUPED_PART = 4
 MOST_GROUPED_FILES = 2000
 
@@ -39,7 +39,7 @@ class Shard:
     """Slices of files of one subset, counted together by one process."""
 
     key: str
-    """The same for the same settings, files and slices, and for no others; the name of the shard's results."""
+    """A hash of settings, files and slices. It names the folder of the shard's results."""
     subset: SubsetName
     text_field: str
     documents: DocumentUnit
@@ -67,7 +67,7 @@ def plan_shards(
     shard_bytes: int | None = None,
     clean_up: CleanUp | None = None,
 ) -> list[Shard]:
-    """The shards of these subsets, in the order in which to count them.
+    """The shards of these subsets, in counting order.
 
     `settings_key` stands for all else that the counts depend on. Paths enter the keys relative to `folder`, so that a
     corpus may move together with its study. Plain text and JSONL are cut at about `shard_bytes`, Parquet between row
@@ -82,12 +82,12 @@ def plan_shards(
         for subset in subsets
         for slices in _grouped(subset, max(1, shard_bytes))
     ]
-    # What could not be cut comes first, or one process might be left alone with it at the end.
+    # Large files that cannot be split come first, so that no process works on one alone at the end.
     return sorted(shards, key=lambda shard: -shard.size_bytes if shard.size_bytes > 2 * shard_bytes else 0)
 
 
 def _grouped(subset: Subset, shard_bytes: int) -> Iterator[list[tuple[Slice, int]]]:
-    """Slices with their sizes, those of small files together."""
+    """Groups of slices with their sizes; small files share a group."""
     group: list[tuple[Slice, int]] = []
     group_bytes = 0
     for file in subset.files:
@@ -129,7 +129,7 @@ def _cut_parquet(file: InputFile, shard_bytes: int) -> Iterator[tuple[Slice, int
     start = done_rows = reported = 0
     for group, group_rows in enumerate(rows, 1):
         done_rows += group_rows
-        # How far in the file: as the reader reckons it, so that progress adds up.
+        # The same estimate as the reader's, so that progress adds up.
         position = file.size_bytes * done_rows // total
         if position - reported >= shard_bytes or group == len(rows):
             yield Slice(file, start, group), position - reported
@@ -137,7 +137,7 @@ def _cut_parquet(file: InputFile, shard_bytes: int) -> Iterator[tuple[Slice, int
 
 
 def _check_regular(file: InputFile) -> None:
-    # A pipe can be read only once, and what was counted of it could not be told from the rest after an interruption.
+    # A pipe can be read only once, so a killed count could not resume.
     if not file.size_bytes and file.path.exists() and not file.path.is_file():
         raise InputError(f"{file.path}: not a file that can be read again; write what it gives into a file first")
 

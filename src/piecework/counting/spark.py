@@ -1,7 +1,7 @@
-"""A study's documents to counts on a Spark cluster: the same shards, readers and counter, and the same files.
+"""Counts a study's documents on a Spark cluster, with the shards, readers and counter of one machine.
 
-Each shard is a task. Spark adds up the rows of all tasks and sorts them; the driver takes them in order, a partition at
-a time, and writes the files as it does on one machine. Tasks that fail, or whose worker is gone, are tried again.
+Each shard is a task. Spark adds up the rows of all tasks and sorts them. The driver reads them in order, one partition
+at a time, and writes the same files as one machine. Spark repeats tasks that fail or lose their worker.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ __all__ = ["SparkCount"]
 SMALLEST_PARTITIONS, MOST_PARTITIONS = 4, 4096
 POLL_S = 0.5
 WAITING_S = 15.0
+GIVE_UP_S = 120.0
+"""How long a count waits for a worker that takes a task."""
+NO_WORKER = "no worker has taken a task: the cluster has none, or none with enough free cores and memory"
 ARROW_ROWS = 1 << 16
 ARROW_BYTES = 16 << 20
 
@@ -230,6 +233,7 @@ class _Watch:
         self._done = threading.Event()
         self._showing = threading.Lock()
         self._shown = False
+        self.gave_up = False
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._group = f"piecework-{id(self)}"
 
@@ -243,13 +247,17 @@ class _Watch:
         with self._showing:
             self._shown = True
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._done.set()
         self._thread.join()
+        if self.gave_up:
+            raise InputError(
+                f"{NO_WORKER} (waited {GIVE_UP_S:.0f} s); start workers, or ask for less memory"
+            ) from error
 
     def _watch(self) -> None:
         failed = 0
-        waited_s = 0.0
+        waited_s = total_waited_s = 0.0
         while not self._done.wait(POLL_S):
             try:
                 stage = self._first_stage()
@@ -265,12 +273,18 @@ class _Watch:
                     continue
                 self._show(stage.numCompletedTasks, stage.numTasks)
             counted = stage.numCompletedTasks == stage.numTasks
-            waited_s = 0.0 if stage.numActiveTasks or counted else waited_s + POLL_S
+            if stage.numActiveTasks or counted:
+                waited_s = total_waited_s = 0.0
+            else:
+                waited_s += POLL_S
             if waited_s >= WAITING_S:
+                if total_waited_s + waited_s >= GIVE_UP_S:
+                    self.gave_up = True
+                    self._context.cancelJobGroup(self._group)
+                    return
+                total_waited_s += waited_s
                 waited_s = 0.0
-                self._warn(
-                    "no worker has taken a task: the cluster has none, or none with enough free cores and memory"
-                )
+                self._warn(f"{NO_WORKER}; waiting for {GIVE_UP_S - total_waited_s:.0f} s more")
 
     def _first_stage(self) -> Any:
         tracker = self._context.statusTracker()

@@ -1,4 +1,4 @@
-"""A session on a Spark cluster, or a message that says what is missing."""
+"""Connects to a Spark cluster, or says what is missing."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_pyspark() -> None:
 
 @contextmanager
 def connect(cluster: Cluster, *, name: str, cores: int | None = None) -> Iterator[SparkSession]:
-    """A session of its own settings; a Spark that runs in this process already is used, and left running."""
+    """A session with its own settings. A Spark that already runs in this process is used, and left running."""
     check_pyspark()
     import pyspark
     from pyspark.sql import SparkSession
@@ -83,7 +83,7 @@ def connect(cluster: Cluster, *, name: str, cores: int | None = None) -> Iterato
 
 @contextmanager
 def _quiet_py4j() -> Iterator[None]:
-    """Keep from the screen what py4j logs when its connection ends, as with Ctrl-C: the error itself is told by us."""
+    """Hides the log of py4j when its connection ends, for example by Ctrl-C. We report the error ourselves."""
 
     def is_another(record: logging.LogRecord) -> bool:
         return "py4j" not in record.pathname
@@ -146,7 +146,7 @@ def _check_java() -> None:
 
 
 def _check_master(master: str) -> None:
-    """Find that nobody listens in a moment; Spark would try for a minute."""
+    """Fails at once if nothing listens there; Spark would try for a minute."""
     if re.match(r"local\b|yarn$|k8s://", master):
         return
     if not master.startswith("spark://"):
@@ -171,7 +171,7 @@ def _check_master(master: str) -> None:
 
 
 def _start(cluster: Cluster, conf: Any, log: IO[bytes]) -> Any:
-    """Java with its messages in a log of our own, and a context in it."""
+    """Starts Java, with its messages in our own log, and a context."""
     import pyspark
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -190,7 +190,7 @@ def _start(cluster: Cluster, conf: Any, log: IO[bytes]) -> Any:
             watch.start()
         try:
             context = pyspark.SparkContext(conf=conf, gateway=gateway)
-            # Only spark-submit looks at the setting by itself.
+            # Only spark-submit reads this setting by itself.
             context.pythonExec = conf.get("spark.pyspark.python", context.pythonExec)
             return context
         finally:
@@ -208,7 +208,7 @@ def _start(cluster: Cluster, conf: Any, log: IO[bytes]) -> Any:
 
 
 def _launch_java(conf: Any, log: IO[bytes]) -> Any:
-    """Start Java, in a thread of its own: interrupted half-way, it would be left running with nobody to end it."""
+    """Starts Java in a thread of its own. An interrupt in the middle would leave it running."""
     from pyspark.java_gateway import launch_gateway
 
     with ThreadPoolExecutor(1) as thread:
@@ -227,7 +227,7 @@ def _launch_java(conf: Any, log: IO[bytes]) -> Any:
 
 
 def _forget_java() -> None:
-    """Make the next session start a Java of its own."""
+    """Makes the next session start its own Java."""
     import pyspark
 
     gateway, pyspark.SparkContext._gateway, pyspark.SparkContext._jvm = pyspark.SparkContext._gateway, None, None
@@ -247,7 +247,7 @@ def _last_words(log: IO[bytes]) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """An error's text; py4j asks Java for it, which may be gone."""
+    """The text of an error. py4j asks Java for it, which may have ended."""
     from py4j.protocol import Py4JError
 
     try:
@@ -257,7 +257,7 @@ def text_of(error: BaseException) -> str:
 
 
 def explain(text: str) -> str | None:
-    """What Spark's message, of pages of Java and Python, says about what to do; None where it is none that we know.
+    """A short message for a known error of Spark, instead of pages of Java and Python; None if it is unknown.
 
     >>> explain("... ModuleNotFoundError: No module named 'pyarrow' ...")
     'a worker has no Python package "pyarrow"; on every worker: pip install pyarrow'

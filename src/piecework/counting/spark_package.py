@@ -1,4 +1,4 @@
-"""The package as an archive for workers that do not have it, or have another version of it."""
+"""Packs this package into an archive for workers that lack it or have another version."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pathlib import Path
 
 __all__ = ["package_archive"]
 
-# What reading and counting import, besides pyarrow, which Spark needs for Arrow anyway.
+# What reading and counting import, except pyarrow, which Spark needs anyway.
 COMPANIONS = ("orjson", "zstandard")
 
 
 @cache
 def package_archive() -> Path:
-    """A zip, named by what is in it: this package with its core, and what it reads with.
+    """A zip with this package, its core and its reading libraries; its name is a hash of its content.
 
     It stays until this process ends, since workers that join later fetch it then.
     """
@@ -45,7 +45,7 @@ def _files() -> Iterator[tuple[str, Path]]:
     for name in ("piecework", *COMPANIONS):
         spec = importlib.util.find_spec(name)
         assert spec
-        for place in map(Path, spec.submodule_search_locations or ()):
-            for path in place.rglob("*"):
+        for folder in map(Path, spec.submodule_search_locations or ()):
+            for path in folder.rglob("*"):
                 if path.suffix in (".py", ".so") and path.name != native.name and "_cffi" not in path.name:
-                    yield f"{name}/{path.relative_to(place).as_posix()}", path
+                    yield f"{name}/{path.relative_to(folder).as_posix()}", path

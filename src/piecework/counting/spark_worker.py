@@ -1,4 +1,4 @@
-"""What a task on a cluster does: one shard to rows, which Spark adds up and sorts.
+"""A task on a cluster: counts one shard into rows, which Spark adds up and sorts.
 
 This file goes to the workers as it is, by value, and imports nothing but the standard library before it has found the
 package there: the driver's own, which it has sent along.
@@ -19,7 +19,7 @@ COLUMNS = "table tinyint, subset int, bucket smallint, opens boolean, text binar
 KEYS = ("table", "subset", "bucket", "opens", "text")
 
 RESULT = -1
-"""The `table` of the row that tells what a shard came to: JSON, with the number of the shard as `subset`.
+"""The `table` of the row with a shard's result: JSON, with the index of the shard as `subset`.
 
 Its key is the shard's own, so it passes through the sum as every row does. A task that was tried several times gives
 its rows once, and a sum other than 1 would show that it did not.
@@ -31,17 +31,17 @@ BATCH_TEXT_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class CountTask:
-    """A function for `mapInArrow`: numbers of shards to the rows of their tables."""
+    """A function for `mapInArrow`: turns indices of shards into the rows of their tables."""
 
     job: Any
-    """A Spark broadcast of a dict: the sampler, the shards, each pickled; limits."""
+    """A Spark broadcast of a dict: the pickled sampler, the pickled shards, limits."""
     archive: str
     """The name of the archive with the package."""
     environment: Mapping[str, str]
-    """How to reach storage, where the worker does not know it."""
+    """Variables for access to storage, for workers that lack them."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows of each shard, and one that tells what it came to."""
+        """The rows of each shard, and one row with its result."""
         import pickle
 
         self._prepare()
@@ -62,7 +62,7 @@ class CountTask:
         folder = SparkFiles.get(self.archive)
         if folder in sys.path:
             return
-        # Ours, and not what the worker may have: another version might count otherwise.
+        # Our version, not the worker's: another version might count differently.
         for name in [name for name in sys.modules if name.split(".")[0] == "piecework"]:
             del sys.modules[name]
         sys.path.insert(0, folder)
@@ -106,7 +106,7 @@ class CountTask:
 
 
 def _batches(table: pa.Table, number: int, subset: int) -> Iterator[pa.RecordBatch]:
-    """The rows as Spark takes them, in batches that 32-bit offsets can hold."""
+    """The rows in the columns of Spark, in batches that fit 32-bit offsets."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -140,7 +140,7 @@ def _batches(table: pa.Table, number: int, subset: int) -> Iterator[pa.RecordBat
 
 
 def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches to rows of one column that hold a batch each, compressed: Spark gives rows to the driver one by one."""
+    """Packs each batch, compressed, into one row: Spark hands rows to the driver one by one."""
     import pyarrow as pa
 
     for batch in batches:

@@ -1,4 +1,4 @@
-"""The counts of a study on disk, and what training and evaluation take from them."""
+"""Reads the counts of a study for training and evaluation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Weights = Mapping[SubsetName, Fraction]
 class Counts:
     """Word counts of the training sample and unit counts of the evaluation sample, by language and category.
 
-    `piecework.count` makes them, and `Counts.load` finds them again.
+    `piecework.count` makes them, and `Counts.load` reads them.
     """
 
     def __init__(self, folder: Location, description: Mapping[str, Any], *, verified: Iterable[str] = ()) -> None:
@@ -64,7 +64,7 @@ class Counts:
 
     @property
     def subset_rows(self) -> Sequence[Mapping[str, Any]]:
-        """The rows of `subsets`, without pyarrow, which takes long to import."""
+        """The rows of `subsets`, without pyarrow, which is slow to import."""
         rows: Sequence[Mapping[str, Any]] = self.description["subsets"]
         return rows
 
@@ -80,7 +80,7 @@ class Counts:
 
     @property
     def weighting(self) -> str:
-        """What the weights act on: "documents", when they were sampled, or "counts", when training asks for them."""
+        """What the weights act on: "documents" while sampling, or "counts" before training."""
         return str(self.description["settings"]["sampling"]["weighting"])
 
     def training(
@@ -130,7 +130,7 @@ class Counts:
         return counts
 
     def _scaled(self, scales: Mapping[SubsetName, int]) -> Iterator[tuple[Any, Any]]:
-        """Words and counts of these subsets, times a whole number each; in one pass, as row groups can be shared."""
+        """Words and counts of these subsets, each multiplied by an integer, in one pass over the table."""
         for subset, batch in self._batches("train", list(scales), ["word", "count"]):
             counts = batch.column("count")
             yield batch.column("word"), counts if scales[subset] == 1 else _times(counts, scales[subset], subset)
@@ -158,7 +158,7 @@ class Counts:
         *,
         plain: bool = False,
     ) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
-        """The same a little at a time, each batch of one subset, and without columns for language and category."""
+        """The same in batches of one subset each, without the columns language and category."""
 
         table = "eval_plain" if plain else "eval"
         return self._batches(table, self._chosen(language, category), column_types(table).names[2:])
@@ -181,7 +181,7 @@ class Counts:
     def _batches(
         self, table: str, subsets: Sequence[SubsetName], columns: list[str]
     ) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
-        """Rows of these subsets, a little at a time; row groups without any are not read."""
+        """Rows of these subsets in batches. Row groups without any of them are not read."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -192,7 +192,7 @@ class Counts:
         wanted = set(subsets)
         names = ["language", "category"]
         try:
-            # Names as numbers: as text, each row would have its own.
+            # Names as dictionary indices: as strings, each row would hold its own copy.
             with pq.ParquetFile(arrow_source(path), read_dictionary=names) as file:
                 for number in range(file.num_row_groups):
                     first, last = _subset_bounds(file.metadata.row_group(number))
@@ -220,19 +220,19 @@ def _subset_bounds(group: Any) -> tuple[SubsetName, SubsetName]:
 
 
 def _by_subset(batch: pa.RecordBatch) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
-    """The stretches of rows of one subset each; rows are sorted by subset."""
+    """Splits a batch by subset; its rows are sorted by subset."""
     import numpy as np
 
     languages: Any = batch["language"]
     categories: Any = batch["category"]
-    # Arrow's own to_numpy would load pandas where there is one.
+    # Arrow's to_numpy would import pandas if it is installed.
     first, second = (cast("npt.NDArray[Any]", np.from_dlpack(each.indices)) for each in (languages, categories))
     for start, stop in stretches(first * len(categories.dictionary) + second):
         yield SubsetName(categories[start].as_py(), languages[start].as_py()), batch.slice(start, stop - start)
 
 
 def stretches(numbers: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """From where to where the same number stands.
+    """The start and stop of each stretch of equal numbers.
 
     >>> import numpy as np
     >>> list(stretches(np.array([7, 7, 3])))

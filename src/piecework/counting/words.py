@@ -60,11 +60,11 @@ class WordCounts:
         self.invalid_bytes = invalid_bytes
         """Bytes that were no UTF-8 and were counted as U+FFFD."""
         self.rare: RareWords | None = None
-        """Words that were left out because they are rare, where that was asked for."""
+        """The words that `min_count` left out; None without it."""
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int], *, normalization: Normalization | None = None) -> Self:
-        """Counts that are at hand already, of text that was normalised in that way."""
+        """Counts from a mapping, of text that was normalised in this way."""
         import pyarrow as pa
 
         for word, count in counts.items():
@@ -299,7 +299,7 @@ def count_words(
 
 
 def words_to_arrow(columns: tuple[bytes, bytes, bytes]) -> pa.Table:
-    """The words and counts that the core gives as buffers."""
+    """Wraps the buffers of the core as an Arrow table of words and counts."""
     import pyarrow as pa
 
     offsets, data, counts = map(pa.py_buffer, columns)
@@ -309,7 +309,7 @@ def words_to_arrow(columns: tuple[bytes, bytes, bytes]) -> pa.Table:
 
 
 def text_batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
-    """Batches that are bounded in number and in size, so that an iterator of huge documents is not held in memory."""
+    """Batches of bounded length and size, so that huge documents do not fill the memory."""
     iterator = iter(texts)
     batch: list[str | bytes] = []
     size = 0

@@ -14,7 +14,7 @@ __all__ = ["CsvWeights", "read_csv"]
 
 @dataclass(frozen=True, slots=True)
 class CsvWeights:
-    """A table of weights: those that are given, and where its rows and columns stand."""
+    """The given weights, with the lines and columns of the table."""
 
     weights: dict[SubsetName, Fraction]
     rows: dict[str, int]
@@ -38,7 +38,7 @@ def read_csv(path: Path, mistakes: list[Mistake]) -> CsvWeights:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True, skipinitialspace=True)
-            # Spreadsheets end a table with rows of nothing but commas.
+            # Spreadsheets may append rows of commas.
             rows = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except OSError as error:
         mistakes.append(Mistake(f"cannot read the weights: {error.strerror or error}", shown))

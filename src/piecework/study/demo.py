@@ -1,4 +1,4 @@
-"""A small real corpus from packages that registries carry: five languages that say the same, and four kinds of code.
+"""The demonstration corpus: parallel text in five languages and four kinds of code, from installed packages.
 
 The packages are only read, as files; none of their code is imported, and nothing is fetched.
 """
@@ -21,7 +21,7 @@ from piecework.study.study import Study
 
 __all__ = ["demo_study", "write_demo"]
 
-# Goes up whenever the same packages would give other documents.
+# Increase it when the same packages give other documents.
 FORMAT = 1
 
 FOLDER = "corpus"
@@ -31,10 +31,10 @@ PACKAGES = ("gramps", "Django", "ibis-framework", "diskimage-builder")
 CATEGORIES = {"genealogy": "gramps", "web": "Django"}
 """Kinds of text, and the package that has them."""
 LANGUAGES = {"sv": "sv", "nb": "no", "da": "da", "is": "is"}
-"""Languages by the names of their catalogues; Bokmål is what most Norwegian text is. English is what they translate."""
+"""Catalogue names and languages. Most Norwegian text is Bokmål. English is the source of the translations."""
 CODE = ("javascript", "python", "shell", "sql")
 CODE_CHARACTERS = 300_000
-"""Of each kind of code, somewhat more than each language has."""
+"""For each kind of code: somewhat more than the text of each language."""
 BLOCK_CHARACTERS = 800
 SHEBANG = re.compile(r"#!\s*/(usr/)?bin/(env )?(ba)?sh\b")
 
@@ -63,7 +63,7 @@ def demo_study(folder: Path) -> Study:
         name="demo",
         description=DESCRIPTION,
         corpus={"path": f"{FOLDER}/text/{{category}}_{{language}}.jsonl", "subset": code},
-        # Less code than there is, and more Icelandic, which has the fewest speakers: what weights are for.
+        # An example of weights: less code, and more Icelandic, which has the fewest speakers.
         weights={"language": {"code": "0.5", "is": "1.5"}},
         sampling={"train": "80%", "eval": "20%", "weighting": "counts"},
         recipe={"vocab_size": 8192},
@@ -72,7 +72,7 @@ def demo_study(folder: Path) -> Study:
 
 
 def write_demo(folder: Path) -> bool:
-    """Write the corpus into `folder`, unless it is there already; whether it had to be written.
+    """Writes the corpus into `folder` unless it exists; returns whether it was written.
 
     A PieceworkError says what to install where a package is missing.
     """
@@ -88,7 +88,7 @@ def write_demo(folder: Path) -> bool:
         prepare_output(target / name, [])
     record["files"] = {name: len(data) for name, data in files.items()}
     contents = {target / name: data for name, data in files.items()}
-    # The record is last: it says that the rest is there.
+    # The record is written last: it marks the corpus as complete.
     write_together(contents)
     write_together({target / RECORD_FILE: json.dumps(record, indent=1).encode() + b"\n"})
     return True
@@ -131,13 +131,13 @@ def _texts(packages: dict[str, Distribution]) -> Iterator[tuple[str, list[str]]]
 
 
 def _by_language(paths: Iterable[Path]) -> list[dict[str, Path]]:
-    """Catalogues of the same messages, <place>/<language>/LC_MESSAGES/<name>.mo, where all languages have them."""
+    """Catalogues that exist in all languages: <folder>/<language>/LC_MESSAGES/<name>.mo."""
     found: dict[tuple[Path, str], dict[str, Path]] = {}
     for path in paths:
         language = path.parent.parent
         if language.name in LANGUAGES:
             found.setdefault((language.parent, path.name), {})[language.name] = path
-    return [of for of in found.values() if len(of) == len(LANGUAGES)]
+    return [catalogues for catalogues in found.values() if len(catalogues) == len(LANGUAGES)]
 
 
 def _code(kind: str, packages: dict[str, Distribution]) -> list[str]:
@@ -168,7 +168,7 @@ def _files(package: Distribution, suffix: str = "") -> list[Path]:
 
 
 def _spread(paths: Iterable[Path]) -> Iterator[str]:
-    """The files that are text, in an order in which neighbours of a folder are far apart, the same everywhere."""
+    """The text files in a fixed order that separates files of the same folder."""
     names = {"/".join(path.parts[-3:]): path for path in paths}
     for name in sorted(names, key=lambda name: hashlib.blake2b(name.encode(), digest_size=8).digest()):
         try:
@@ -178,7 +178,7 @@ def _spread(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """A file in parts: it is cut at empty lines, once there is enough.
+    """Splits a file at empty lines into blocks of at least BLOCK_CHARACTERS.
 
     >>> [len(block) for block in _blocks(("def f():\\n    pass\\n\\n" * 100).strip())]
     [815, 815, 264]

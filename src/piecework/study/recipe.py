@@ -23,7 +23,7 @@ CODE_TOKENS = ("<|javascript|>", "<|python|>", "<|sql|>", "<|shell|>")
 
 _INT32 = (1 << 31) - 1
 
-# Not SentencePiece's: they change what is made of its result, and are not written into the model.
+# Not settings of SentencePiece, so they are not written into the model.
 _OURS = {"whitespace_runs", "minimum_frequency", "clean_up"}
 
 
@@ -64,7 +64,7 @@ class Recipe(BaseModel):
     pad_piece: str = Field("<pad>", min_length=1)
     unk_surface: str = " ⁇ "
     max_sentence_length: int = Field(4192, ge=10, le=1 << 30)
-    """Written into the model where it is given. Lines are dropped by `count_words`, and only where it is told to."""
+    """Written into the model if given. `count_words` drops longer lines only if it is told to."""
     normalization_rule_name: RuleName = "identity"
     """Rules that replace characters before words are counted; `nfc` is ours, the others are SentencePiece's."""
     normalization_rule_tsv: str = ""
@@ -75,7 +75,7 @@ class Recipe(BaseModel):
     whitespace_runs: RunOrder | None = None
     """Pieces of 2 to 24 ▁ in place of the last merges: in the order of the `paper`, or `portable`, or none."""
     minimum_frequency: int = Field(0, ge=0, le=(1 << 63) - 1)
-    """No merge that occurs less often. SentencePiece has no such limit, and takes merges that occur no more."""
+    """Merges must occur at least this often. SentencePiece has no such limit, and takes merges of frequency 0."""
     clean_up: CleanUp | None = None
     """Documents are cleaned before they are counted, as `GPTSw3Tokenizer` cleans a text before it encodes it."""
 
@@ -133,7 +133,7 @@ class Recipe(BaseModel):
             yield "escape_whitespaces", "escape_whitespaces = false: SentencePiece does not train BPE with it either"
 
     def _special_piece_problems(self) -> Iterator[tuple[str, str]]:
-        """Each with the setting that is wrong."""
+        """Problems, each with its setting."""
         meta: dict[int, str] = {}
         for name in ("unk", "bos", "eos", "pad"):
             number, piece = getattr(self, f"{name}_id"), getattr(self, f"{name}_piece")

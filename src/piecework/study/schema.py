@@ -55,7 +55,7 @@ WHITESPACE_RUNS = 23
 
 
 def check_name(name: str) -> str:
-    """Refuse what could not be the name of a folder, as names of studies and languages become.
+    """Refuses a name that cannot be a folder name: studies and languages have folders.
 
     >>> check_name("pt-BR")
     'pt-BR'
@@ -72,7 +72,7 @@ def check_name(name: str) -> str:
 
 
 def check_language(name: str) -> str:
-    """Refuse what could not be the name of a language's tokenizer."""
+    """Refuses a name that cannot be the name of a language's tokenizer."""
     if re.fullmatch(r"multilingual(-\d+)?", name):
         raise ValueError("is taken: it is the folder of the multilingual tokenizer; name the language otherwise")
     if name == OVERALL:
@@ -134,7 +134,7 @@ class _Table(BaseModel):
 
 
 class SubsetEntry(_Table):
-    """One [[corpus.subset]]: files, and what they are where the path does not tell."""
+    """One [[corpus.subset]]: files, with their language and category if the path does not contain them."""
 
     language: Language | None = None
     category: Category | None = None
@@ -151,7 +151,7 @@ class SubsetEntry(_Table):
             for name in braces:
                 if info.data.get(name) is not None:
                     raise ValueError(f'has {{{name}}}, and {name} = "{info.data[name]}" is given too; drop one of them')
-            # A language that is there but wrong is missing in info.data, and a mistake of its own.
+            # A wrong language is missing in info.data; it is reported separately.
             if "language" not in braces and info.data.get("language", "") is None:
                 raise PydanticCustomError(
                     "depends_on_other_keys",
@@ -175,7 +175,7 @@ class Corpus(_Table):
         return self
 
     def entries(self) -> Iterator[tuple[KeyPath, SubsetEntry]]:
-        """All of the corpus as entries, each with the key that it stands under."""
+        """All patterns of the corpus as entries, each with its key."""
         for index, pattern in enumerate(self.path):
             yield ("corpus", "path", index), SubsetEntry(path=(pattern,))
         for index, entry in enumerate(self.subset):
@@ -183,7 +183,7 @@ class Corpus(_Table):
 
 
 class Weights(_Table):
-    """[weights]: how much of each subset is wanted, beside the others; 1 where nothing is said."""
+    """[weights]: the relative amount of each subset; the default is 1."""
 
     language: dict[str, Weight] = {}
     category: dict[str, Weight] = {}
@@ -201,7 +201,7 @@ class Weights(_Table):
 
 
 class Sampling(_Table):
-    """[sampling]: what share of the documents trains and evaluates, and what the weights act on."""
+    """[sampling]: the shares of documents to train and to evaluate on, and what the weights act on."""
 
     train: Share = Fraction(1, 100)
     eval: Share = Fraction(2, 1000)
@@ -216,7 +216,7 @@ class Sampling(_Table):
 
 
 class Analysis(_Table):
-    """[analysis]: what is made and compared besides the multilingual tokenizer."""
+    """[analysis]: what is trained and compared in addition to the multilingual tokenizer."""
 
     vocab_sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(), strict=False)
     monolingual: bool = True
@@ -231,7 +231,7 @@ class Analysis(_Table):
 
 
 def _resolve_recipe(value: object) -> Recipe:
-    """The settings of [recipe] on top of its preset. A ValidationError keeps its places inside the study's."""
+    """The settings of [recipe] on top of its preset. The keys of a ValidationError are those of the study."""
     if isinstance(value, Recipe):
         return value
     if not isinstance(value, Mapping):
@@ -247,7 +247,7 @@ def _resolve_recipe(value: object) -> Recipe:
     given = {name: getattr(base, name) for name in Recipe.model_fields if name in base.model_fields_set}
     recipe = Recipe.__new__(Recipe)
     try:
-        # Recipe's own __init__ makes one text of the mistakes; here their places are wanted.
+        # Recipe.__init__ would join the mistakes into one text, without their keys.
         BaseModel.__init__(recipe, **{**given, **settings})
     except ValidationError as error:
         for detail in error.errors():
@@ -267,7 +267,7 @@ def _for_recipe(key: str, value: object) -> object:
 
 
 class StudySettings(_Table):
-    """All tables of a study file, and the line of each key. `Study` adds what can be done with them."""
+    """All tables of a study file, and the line of each key. `Study` adds the methods."""
 
     name: Annotated[str, AfterValidator(check_name)] = "study"
     description: str = ""
@@ -294,7 +294,7 @@ class StudySettings(_Table):
         return self._file
 
     def mistake(self, key: KeyPath, message: str) -> Mistake:
-        """A mistake at that key: with its line, or that of the nearest table around it."""
+        """A mistake at a key, with its line, or the line of the table around it."""
         while key and key not in self._lines:
             key = key[:-1]
         return Mistake(message, self._file, self._lines.get(key))
@@ -304,7 +304,7 @@ class StudySettings(_Table):
         return key in self._lines
 
     def inconsistencies(self) -> Iterator[tuple[KeyPath, str]]:
-        """What is wrong between tables that are each right by themselves, and under which key."""
+        """Mistakes between tables that are valid by themselves, each with its key."""
         meta = len(self.recipe.meta_pieces()) + (WHITESPACE_RUNS if self.recipe.whitespace_runs else 0)
         sizes = self.analysis.vocab_sizes
         for index, size in enumerate(sizes):

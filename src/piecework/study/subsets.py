@@ -1,4 +1,4 @@
-"""What a study's corpus is on this disk: its subsets, each with files, settings and weight."""
+"""Finds the subsets of a study's corpus, with their files, settings and weights."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class Subset:
     """The documents of one category in one language."""
 
     name: SubsetName
-    """No two subsets of a study have the same name, nor names that are written alike."""
+    """Unique in a study, also when written as text."""
     files: tuple[InputFile, ...]
     """Sorted by path, none twice."""
     text_field: str
@@ -65,15 +65,15 @@ class _Found:
     """A subset while its files are being collected."""
 
     key: KeyPath
-    """Of the first entry that has files for it."""
+    """The key of the first entry that has files for it."""
     settings: tuple[str, DocumentUnit, str | None]
-    """Text field, what a document is, code token."""
+    """Text field, document unit, code token."""
     files: dict[object, InputFile] = field(default_factory=dict)
     """By what identifies a file."""
 
 
 def find_subsets(study: StudySettings) -> list[Subset]:
-    """The subsets of a study, sorted by language and category, or a StudyError with all that is wrong.
+    """The subsets of a study, sorted by language and category, or a StudyError with all mistakes.
 
     >>> import tempfile, pathlib, piecework as pw
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -91,7 +91,7 @@ def find_subsets(study: StudySettings) -> list[Subset]:
 
 
 def look_for_subsets(study: StudySettings, mistakes: list[Mistake], *, check_samples: bool = True) -> list[Subset]:
-    """The subsets of a study as far as they are right; what is wrong is added to the mistakes."""
+    """The valid subsets of a study; mistakes are appended to the list."""
     found: dict[SubsetName, _Found] = {}
     has_gaps = False
     for key, entry in study.corpus.entries():
@@ -106,7 +106,7 @@ def look_for_subsets(study: StudySettings, mistakes: list[Mistake], *, check_sam
     _check_files(study, found, mistakes)
     _check_tokenizers(study, mistakes)
     names = sorted(found)
-    # Where a pattern is wrong, nobody can say which languages the corpus lacks.
+    # If a pattern is wrong, the languages of the corpus are not known.
     if has_gaps:
         return []
     sizes = {name: (tuple(found[name].files.values()), found[name].settings[0]) for name in names}
@@ -130,7 +130,7 @@ def look_for_subsets(study: StudySettings, mistakes: list[Mistake], *, check_sam
 def _add_files(
     study: StudySettings, found: dict[SubsetName, _Found], entry: SubsetEntry, pattern: PathPattern, place: KeyPath
 ) -> None:
-    """Look up one pattern, and add its files to the subsets that they belong to."""
+    """Finds the files of one pattern, and adds them to their subsets."""
     try:
         matches = pattern.find(study.folder)
     except OSError as error:
@@ -165,7 +165,7 @@ def _add_files(
 def _add_match(study: StudySettings, subset: _Found, match: Match, place: KeyPath) -> list[Mistake]:
     try:
         for file in find_files([match.path]):
-            # A link may give a file another name; it is read once, under the shortest.
+            # Links give a file several names; the shortest is used.
             known = subset.files.get(key := file.identity or str(file.path))
             if known is None or name_order(file) < name_order(known):
                 subset.files[key] = file
@@ -186,7 +186,7 @@ def _difference(settings: tuple[str, DocumentUnit, str | None], subset: _Found) 
 
 
 def _nothing_matches(study: StudySettings, pattern: PathPattern) -> str:
-    """Say that no file matches, and what is there instead."""
+    """A message that no file matches, with the files that exist."""
     message = f'path = "{pattern.text}" matches no file'
     folder = pattern.literal_folder(study.folder)
     try:
@@ -204,7 +204,7 @@ def _nothing_matches(study: StudySettings, pattern: PathPattern) -> str:
 
 
 def _check_names(study: StudySettings, found: Mapping[SubsetName, _Found], mistakes: list[Mistake]) -> None:
-    """Names that a path gave are names of folders and keys of tables as well."""
+    """Checks names from paths: they become names of folders and keys of tables."""
     subsets: dict[str, SubsetName] = {}
     for name, subset in found.items():
         for kind, value, check in (
@@ -227,7 +227,7 @@ def _check_names(study: StudySettings, found: Mapping[SubsetName, _Found], mista
 
 
 def _check_files(study: StudySettings, found: Mapping[SubsetName, _Found], mistakes: list[Mistake]) -> None:
-    """One text belongs to one subset, or it would be counted twice; another field of the same file is another text."""
+    """Checks that no text belongs to two subsets. Another field of the same file is another text."""
     owners: dict[tuple[object, str], SubsetName] = {}
     shared: dict[tuple[SubsetName, SubsetName], list[str]] = {}
     for name, subset in found.items():
@@ -247,14 +247,14 @@ def _check_files(study: StudySettings, found: Mapping[SubsetName, _Found], mista
 
 def _check_tokenizers(study: StudySettings, mistakes: list[Mistake]) -> None:
     for name, path in study.analysis.tokenizers.items():
-        # An encoding of tiktoken goes by its name.
+        # An encoding of tiktoken is not a file.
         if not path.startswith(TIKTOKEN) and not (study.folder / path).exists():
             key = ("analysis", "tokenizers", name)
             mistakes.append(study.mistake(key, f'{name} = "{path}" in [analysis.tokenizers]: no such file or folder'))
 
 
 def _check_samples(study: StudySettings, subsets: Sequence[Subset], mistakes: list[Mistake]) -> None:
-    """The evaluation sample of the heaviest subset has to leave half of the documents to training."""
+    """Checks that the evaluation sample of every subset leaves half of its documents to training."""
     used = [subset for subset in subsets if subset.weight]
     if not used:
         if subsets:
@@ -277,7 +277,7 @@ def _check_samples(study: StudySettings, subsets: Sequence[Subset], mistakes: li
 
 
 def _heaviest_factor(study: StudySettings, subset: Subset) -> KeyPath:
-    """The key of the largest of the weights that multiply to that of the subset."""
+    """The key of the largest factor in the subset's weight."""
     factors: dict[KeyPath, Fraction] = {("weights",): Fraction(0)}
     for kind, name in (("language", subset.language), ("category", subset.category), ("subset", str(subset.name))):
         if weight := getattr(study.weights, kind).get(name):

@@ -1,4 +1,4 @@
-"""What a folder holds, guessed from the names of its files: patterns for language and category; the text field."""
+"""Guesses patterns, languages, categories and text fields from the files of a folder."""
 
 import os
 import re
@@ -25,8 +25,8 @@ UNDETERMINED = "und"
 """ISO 639's code for a language that nobody determined."""
 
 _OUTPUT_FILES = frozenset({"run.json", "counts.json", "tokenizer.model"})
-"""Files that tell the output of Piecework."""
-# Not text of the corpus, though they look like it.
+"""A folder with one of these files is output of Piecework."""
+# They look like text of the corpus, but are not.
 _LEFT_OUT_FOLDERS = frozenset({"out", "node_modules", "__pycache__", "venv", "site-packages"})
 _LEFT_OUT_FILES = re.compile(r"(?i)(readme|licen[sc]e|copying|changelog|changes|notice|requirements)\b.*")
 # part-00001, 3, 00001-of-00010; and books_part-00001
@@ -41,18 +41,18 @@ FILES_WORTH_A_DOCUMENT = 50
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Files that one pattern names, or several, and what they are."""
+    """The files of one or more patterns, and what they contain."""
 
     patterns: tuple[str, ...]
     files: tuple[InputFile, ...]
     language: str | None = None
-    """Where the pattern does not tell it."""
+    """If the pattern has no {language}."""
     category: str | None = None
     code_token: str | None = None
     text: str | None = None
     """The field of the text; None for plain text."""
     documents: Literal["file", "line"] | None = None
-    """What a document of plain text is; None for other formats."""
+    """The document unit of plain text; None for other formats."""
 
     subsets: tuple[SubsetName, ...] = ()
     """The subsets that its files belong to, sorted by category."""
@@ -75,27 +75,27 @@ class Group:
 
 @dataclass(slots=True)
 class Survey:
-    """The groups of a folder, and what a person should know about them."""
+    """The groups of a folder, and notes for the user."""
 
     groups: list[Group] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    """Suffixes of the files that cannot be read, and how many each."""
+    """The number of unreadable files, by suffix."""
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A file's path below the folder, taken apart."""
+    """The parts of a file's path."""
 
     path: str
     folders: tuple[str, ...]
     stem: str
     tail: str
-    """All suffixes that say how to read it, such as `.jsonl.zst`."""
+    """The suffixes of format and compression, such as `.jsonl.zst`."""
 
 
 def survey_folder(folder: Path) -> Survey:
-    """Look at the names of all files below the folder, and into some of them.
+    """Surveys the names of all files below the folder, and the content of some.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -110,7 +110,7 @@ def survey_folder(folder: Path) -> Survey:
     names = list(_readable_names(folder, survey))
     sources = [name for name in names if _suffix(name.tail) in SOURCE_SUFFIXES]
     texts = [name for name in names if _suffix(name.tail) in FORMATS]
-    # A script or a note beside the data belongs to its user, not to the corpus.
+    # A script or a note beside the data is not part of the corpus.
     if data := [name for name in texts if _suffix(name.tail) != ".md" or name.folders]:
         texts = data
         sources = [name for name in sources if name.folders]
@@ -146,7 +146,7 @@ def _readable_names(folder: Path, survey: Survey) -> Iterator[_Name]:
 
 
 def _split_name(name: str) -> tuple[str, str]:
-    """A name without the suffixes that say how to read it, and these; none of a file that is no text.
+    """Splits a name into its stem and its suffixes of format and compression; no suffixes if it is not text.
 
     >>> _split_name("books_sv.jsonl.zst"), _split_name("setup.py"), _split_name("cover.png")
     (('books_sv', '.jsonl.zst'), ('setup', '.py'), ('cover.png', ''))
@@ -159,7 +159,7 @@ def _split_name(name: str) -> tuple[str, str]:
 
 
 def _suffix(tail: str) -> str:
-    """The suffix that tells the format, without that of the compression.
+    """The suffix of the format, without the compression.
 
     >>> _suffix(".jsonl.zst"), _suffix(".PY")
     ('.jsonl', '.py')
@@ -168,7 +168,7 @@ def _suffix(tail: str) -> str:
 
 
 def _group_by_language(folder: Path, names: Sequence[_Name], others: Sequence[_Name], survey: Survey) -> list[Group]:
-    """Cover the files with as few patterns as possible: each time the one that most of the rest agree with."""
+    """Covers the files with few patterns: repeatedly takes the pattern that fits most of the rest."""
     stems_tell = _stems_are_categories(names)
     remaining = {name.path: list(dict.fromkeys(_templates(name, stems_tell))) for name in names}
     by_path = {name.path: name for name in names}
@@ -205,7 +205,7 @@ def _stems_are_categories(names: Sequence[_Name]) -> bool:
 
 
 def _without_shard(stem: str) -> tuple[str, str]:
-    """A stem without the number of a part, and the separator before that.
+    """A stem without its part number, and the separator before the number.
 
     >>> _without_shard("books-00001-of-00010"), _without_shard("part-7"), _without_shard("books_sv")
     (('books', '-'), ('', ''), ('books_sv', ''))
@@ -217,7 +217,7 @@ def _without_shard(stem: str) -> tuple[str, str]:
 
 
 def _templates(name: _Name, stems_tell: bool) -> Iterator[str]:
-    """Patterns that tell the language of this file, the most telling first."""
+    """Patterns that contain the language of this file, the most specific first."""
     base, separator = _without_shard(name.stem)
     end = (f"{separator}*" if separator else "") + escape(name.tail)
     literal = [escape(part) for part in name.folders]
@@ -267,7 +267,7 @@ def _stems_with(language: str, stem: str) -> Iterator[str]:
 
 
 def _cuts(stem: str) -> Iterator[tuple[str, str, str]]:
-    """A stem cut at its last separator, and at its first."""
+    """Splits a stem at its last separator, and at its first."""
     for match in (re.fullmatch(r"(.+)([_.-])(.+?)", stem), re.fullmatch(r"(.+?)([_.-])(.+)", stem)):
         if match:
             yield match[1], match[2], match[3]
@@ -278,7 +278,7 @@ def _says_nothing(name: str) -> bool:
 
 
 def _of_template(folder: Path, template: str, covered: Sequence[str], survey: Survey) -> Iterator[Group]:
-    """The group of a pattern; or one for each language, if the pattern would take in other files as well."""
+    """The group of a pattern; or a group for each language, if the pattern matches other files too."""
     pattern = PathPattern(template)
     wanted = {folder / path for path in covered}
     matches = pattern.find(folder)
@@ -299,7 +299,7 @@ def _of_template(folder: Path, template: str, covered: Sequence[str], survey: Su
 
 
 def _of_no_language(folder: Path, names: Sequence[_Name], readable: set[str], survey: Survey) -> Iterator[Group]:
-    """Files whose names tell no language: by folder, as a pattern if that takes in nothing else, else one by one."""
+    """Files without a language in their names: a pattern for each folder, or the single files."""
     by_folder: dict[tuple[str, ...], list[_Name]] = {}
     for name in names:
         by_folder.setdefault(name.folders, []).append(name)
@@ -347,7 +347,7 @@ def _group_sources(folder: Path, names: Iterable[_Name]) -> Iterator[Group]:
 
 
 def _look_into(folder: Path, group: Group, survey: Survey) -> Iterator[Group]:
-    """The group with its subsets, and what only the files tell: the field of the text, or what a document is.
+    """Adds to a group its subsets, and what only the content shows: the text field or the document unit.
 
     Subsets whose text is in another field become groups of their own.
     """

@@ -1,4 +1,4 @@
-"""Where each key of a TOML text stands, which `tomllib` does not tell."""
+"""The line of each key of a TOML text, which `tomllib` does not report."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ KeyPath = tuple[str | int, ...]
 _BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _KEY_PART = re.compile(r"""[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*'""")
 _DOT = re.compile(r"[ \t]*\.[ \t]*")
-# A multi-line string may end in one or two quotes of its own, right before the three that close it.
+# A multi-line string may end with one or two quotes of its own, before the three that close it.
 _STRING = re.compile(
     r'"""(?:\\.|[^\\])*?"""(?:"{1,2})?'
     r"|'''.*?'''(?:'{1,2})?"
@@ -34,7 +34,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 class _Scanner:
-    """One walk over the text. It trusts the text to be valid, so call `tomllib` first."""
+    """Scans the text once. The text must be valid TOML: call `tomllib` first."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -90,12 +90,12 @@ class _Scanner:
         return path
 
     def _current(self, path: KeyPath, line: int) -> KeyPath:
-        """The table that a header's parent stands for: of an array of tables the last."""
+        """The table that a header's parent names: in an array of tables, the last one."""
         self._note(path, line)
         return (*path, self._array_lengths[path] - 1) if path in self._array_lengths else path
 
     def _pair(self, table: KeyPath) -> KeyPath:
-        """Walk over a key and its value; what follows belongs to the same table."""
+        """Scans a key and its value; returns the table, which stays current."""
         line = self._line()
         path = table
         for part in self._key():
@@ -120,7 +120,7 @@ class _Scanner:
             self._take(_STRING if opening in "\"'" else _SCALAR)
 
     def _members(self, closing: str) -> Iterator[int]:
-        """Stop at the start of each member of an array or inline table, and at last behind its end."""
+        """Stops at the start of each member of an array or inline table, and finally after its end."""
         self.position += 1
         index = 0
         while True:

@@ -15,7 +15,7 @@ from piecework.study.schema import StudySettings
 
 __all__ = ["estimate_text_bytes", "resolve_weights", "temperature_weights"]
 
-# Enough to tell what share of a stored file is text: JSON around it, and how far it is compressed.
+# Enough to estimate the share of text in a stored file, given JSON and compression.
 SAMPLED_FILES = 4
 SAMPLED_BYTES = 1 << 20
 
@@ -27,7 +27,7 @@ _Files = tuple[Sequence[InputFile], str]  # and the text field
 def resolve_weights(
     study: StudySettings, subsets: Mapping[SubsetName, _Files], mistakes: list[Mistake]
 ) -> dict[SubsetName, Fraction]:
-    """The weight of each subset of the corpus; weights for what the corpus does not have are mistakes."""
+    """The weight of each subset. A weight for a missing language, category or subset is a mistake."""
     if study.weights.csv is not None:
         return _weights_of_csv(study, list(subsets), mistakes)
     if study.weights.temperature is not None:
@@ -65,7 +65,7 @@ def _not_there(kind: str, name: str, known: Iterable[str], where: str = "[weight
 def _weights_of_csv(
     study: StudySettings, subsets: Sequence[SubsetName], mistakes: list[Mistake]
 ) -> dict[SubsetName, Fraction]:
-    """Every subset of the corpus needs a weight; a cell for one that the corpus lacks does no harm."""
+    """Weights from the CSV. Every subset needs one; a weight for a missing subset is ignored."""
     assert study.weights.csv is not None
     path = study.folder / study.weights.csv
     if not path.is_file():
@@ -109,7 +109,7 @@ def _weights_by_temperature(subsets: Mapping[SubsetName, _Files], alpha: Fractio
 
 
 def temperature_weights(text_bytes: Mapping[str, int], alpha: Fraction) -> dict[str, Fraction]:
-    """Weights with which language i has the share qᵢ ∝ pᵢ^α of the sample, where pᵢ is its share of the text.
+    """Weights that give language i the share qᵢ ∝ pᵢ^α of the sample, where pᵢ is its share of the text.
 
     The weight is qᵢ / pᵢ, so the sample as a whole stays as large as without weights. It is rounded to six decimals,
     and computed in decimal arithmetic, so that it is the same on every machine.
@@ -135,7 +135,7 @@ def temperature_weights(text_bytes: Mapping[str, int], alpha: Fraction) -> dict[
 
 
 def estimate_text_bytes(files: Sequence[InputFile], text_field: str) -> int:
-    """How many bytes of text files hold: their size, times the share of it that text takes at the start of some.
+    """Estimates the bytes of text in files: their size, times the share of text in a sample of them.
 
     Languages can be stored in different ways, and a file of .jsonl.zst holds three times the text of a plain one of the
     same size. Of each format at most four files are looked at, spread evenly, and of each of these one megabyte.
