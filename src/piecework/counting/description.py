@@ -30,6 +30,7 @@ _SHAPE: Mapping[str, Shape] = {
         "sampling": {"train": str, "eval": str, "weighting": str},
         "max_sentence_length": int | None,
         "clean_up": Optional(str),
+        "normalization": Optional(dict),
         "subsets": [
             {
                 "category": str,

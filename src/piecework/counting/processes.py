@@ -230,8 +230,8 @@ class _TaskQueue(Generic[Task, Result]):
             self._fail(
                 index,
                 InputError(
-                    f"{self.tasks[index]}: {ATTEMPTS} processes died while counting it; the last {cause}. If memory ran "
-                    "out, use fewer --threads or lower --memory; finished work is kept"
+                    f"{self.tasks[index]}: {ATTEMPTS} processes died while counting it; the last {cause}. If memory "
+                    "ran out, use fewer --threads or lower --memory; finished work is kept"
                 ),
             )
 
