@@ -208,6 +208,9 @@ def test_command_formats(
     assert "&lt;uni&gt;" in page
     assert "<uni>" not in page
     assert not re.search(r"(src|href)=", page), "the page needs nothing else"
+    assert page.count("<figure>") == 2
+    assert page.count("<svg") == 4
+    assert "Tokens / tokens of ours, by language; lower is better" in page
 
 
 def test_command_with_parallel_text(run: Run, outside: dict[str, Path], tmp_path: Path) -> None:

@@ -13,12 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
+FOLDED_ROWS = 40
+"""A longer table opens on request."""
+
 STYLE = """
 :root { color-scheme: light dark; }
+body { background: var(--paper); color: var(--ink); }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .2rem; }
 p { margin: .2rem 0 .6rem; opacity: .75; }
-div.wide { overflow-x: auto; }
+div.wide { overflow-x: auto; } summary { cursor: pointer; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .9rem .25rem 0; text-align: left; border-bottom: 1px solid #8884; }
 .n { text-align: right; } b { color: light-dark(#0a6b2f, #6ddc93); }
@@ -29,10 +33,12 @@ code i { font-style: normal; opacity: .45; padding: 0 .1em; }
 
 def page(comparison: "Comparison") -> str:
     """Return the page as HTML."""
+    from piecework.report.comparison import CHART_STYLE, comparison_charts
+
     first = next(iter(comparison.tokenizers))
     names = list(comparison.tokenizers)
     kinds = [[escape(name), f"{each.vocab_size:,}", escape(each.kind)] for name, each in comparison.tokenizers.items()]
-    parts = [_section("Tokenizers", "", ["", "tokens", "kind"], kinds, numbers={1})]
+    parts = [_section("Tokenizers", "", ["", "tokens", "kind"], kinds, numbers={1}), comparison_charts(comparison)]
     if comparison.parallel is not None:
         values = [
             [escape(label), *("–" if row["value"] is None else f"{row['value']:.3f}" for row in rows)]
@@ -57,7 +63,7 @@ def page(comparison: "Comparison") -> str:
         parts.append(_section("Vocabulary overlap", formula, ["", *names], rows, numbers=set(range(1, len(names) + 1))))
     if len(comparison.words):
         rows = [
-            [escape(language), f"<code>{escape(word)}</code>", f"{count:,}", *map(_cut, cuts)]
+            [escape(language), f'<code dir="auto">{escape(word)}</code>', f"{count:,}", *map(_cut, cuts)]
             for language, word, count, cuts in word_rows(comparison)
         ]
         parts.append(
@@ -73,7 +79,7 @@ def page(comparison: "Comparison") -> str:
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>\n"
+        f"<title>{title}</title>\n<style>{STYLE}{CHART_STYLE}</style>\n<h1>{title}</h1>\n"
         "<p>Words are separated by whitespace; ± is the reach of the 95 % interval; "
         f"the best of each row is bold.</p>\n{''.join(parts)}</html>\n"
     )
@@ -89,8 +95,11 @@ def _section(title: str, formula: str, columns: list[str], rows: list[list[str]]
     head = cells("th", [escape(column) for column in columns])
     body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     about = f"<p>{escape(formula)}</p>" if formula else ""
-    return f'<h2>{escape(title)}</h2>{about}\n<div class="wide"><table>\n<tr>{head}</tr>\n{body}\n</table></div>\n'
+    table = f'<div class="wide"><table>\n<tr>{head}</tr>\n{body}\n</table></div>'
+    if len(rows) > FOLDED_ROWS:
+        table = f"<details><summary>Show the table ({len(rows):,} rows)</summary>{table}</details>"
+    return f"<h2>{escape(title)}</h2>{about}\n{table}\n"
 
 
 def _cut(cut: str) -> str:
-    return f"<code>{escape(cut).replace(CUT, f'<i>{CUT}</i>')}</code>"
+    return f"<code dir='auto'>{escape(cut).replace(CUT, f'<i>{CUT}</i>')}</code>"

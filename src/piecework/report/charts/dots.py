@@ -6,14 +6,24 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from piecework.report.charts.axes import SMALL, Format, fitted, legend, tick_text, value_axis, value_text, vertical_grid
+from piecework.report.charts.axes import (
+    SMALL,
+    Format,
+    fitted,
+    legend,
+    row_height,
+    tick_text,
+    value_axis,
+    value_text,
+    vertical_grid,
+)
 from piecework.report.palette import Look
 from piecework.report.scales import Scale
 from piecework.report.svg import drawing, element, marker, text, text_width
 
 __all__ = ["Dot", "DotChart", "DotRow"]
 
-ROW, THICKNESS, RADIUS = 46, 30, 4.5
+RADIUS = 4.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +68,11 @@ class DotChart:
         scale = Scale(ticks[0], ticks[-1], left, width - right)
         parts = [keys, text(self.axis, left, top + 14, font_size=SMALL, fill="var(--soft)")]
         top += 24
-        bottom = top + ROW * len(self.rows)
+        height = row_height(len(self.rows), usual=46, low=34)
+        bottom = top + height * len(self.rows)
         parts += vertical_grid(ticks, scale, self.kind, top=top, bottom=bottom)
         for number, row in enumerate(self.rows):
-            parts.append(self._row(row, scale, top + ROW * (number + 0.5), left))
+            parts.append(self._row(row, scale, top + height * (number + 0.5), height))
         return drawing(
             *parts,
             width=width,
@@ -82,7 +93,8 @@ class DotChart:
         dots, bottom = legend(looks, width=width, top=25)
         return bar + own + dots, bottom
 
-    def _row(self, row: DotRow, scale: Scale, y: float, left: float) -> Markup:
+    def _row(self, row: DotRow, scale: Scale, y: float, height: int) -> Markup:
+        left, thickness = scale.start, 0.65 * height
         parts = [text(fitted(row.label, left - 12), left - 10, y + 4, anchor="end")]
         if row.bar is not None:
             parts.append(
@@ -90,9 +102,9 @@ class DotChart:
                     "rect",
                     element("title", f"{row.label}, {self.bar_label}: {value_text(row.bar, self.kind)}"),
                     x=scale.start,
-                    y=y - THICKNESS / 2,
+                    y=y - thickness / 2,
                     width=max(scale(row.bar) - scale.start, 0),
-                    height=THICKNESS,
+                    height=thickness,
                     fill="var(--wash)",
                     stroke="var(--ink)",
                     stroke_width=1.5,
@@ -104,10 +116,10 @@ class DotChart:
             # The middle lane, or the next one if the dot would cover another.
             lane = next((lane for lane in (0, -1, 1) if x - lanes.get(lane, -99) > 2 * RADIUS + 2), 0)
             lanes[lane] = x
-            height = y + lane * (2 * RADIUS + 1.5)
+            dot_y = y + lane * (2 * RADIUS + 1.5)
             tooltip = f"{row.label}, {dot.label} tokenizer: {value_text(dot.value, self.kind)}"
             if dot.own:
-                ring = marker("circle", x, height, radius=7.5, fill="none", stroke="var(--ink)", stroke_width=1.5)
+                ring = marker("circle", x, dot_y, radius=7.5, fill="none", stroke="var(--ink)", stroke_width=1.5)
                 parts.append(ring)
-            parts.append(marker(dot.look.marker, x, height, radius=RADIUS, fill=dot.look.colour, tooltip=tooltip))
+            parts.append(marker(dot.look.marker, x, dot_y, radius=RADIUS, fill=dot.look.colour, tooltip=tooltip))
         return Markup().join(parts)
