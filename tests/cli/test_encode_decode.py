@@ -140,3 +140,18 @@ def test_files_that_cannot_be_read(run: Run, model: Path, tmp_path: Path, comman
         assert done.returncode == code, done.stderr
         assert name in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_byte_level(run: Run, tmp_path: Path) -> None:
+    recipe = pw.Recipe.byte_level(pre_tokenizer="o200k", vocab_size=280)
+    tokenizer = pw.train(pw.count_pre_tokens(TEXTS, pre_tokenizer="o200k"), recipe)
+    tokenizer.save(tmp_path / "own")
+    tokenizer.save_tiktoken(tmp_path / "o200k.tiktoken")
+    expected = [tokenizer.encode(text) for text in TEXTS]
+    for model in (tmp_path / "own", tmp_path / "own" / "tokenizer.json", tmp_path / "o200k.tiktoken"):
+        done = run("encode", "--model", model, "--ids", stdin="\n".join(TEXTS) + "\n")
+        assert [list(map(int, line.split())) for line in done.stdout.split("\n")[:-1]] == expected, done.stderr
+        back = run("decode", "--model", model, stdin=done.stdout)
+        assert back.stdout.split("\n")[:-1] == TEXTS, back.stderr
+    done = run("encode", "--model", tmp_path / "own", "--json", "-", stdin="räv\n")
+    assert json.loads(done.stdout)["pieces"] == tokenizer.encode_pieces("räv")

@@ -13,7 +13,11 @@ __all__ = ["command"]
 
 @click.command("decode", short_help="Turn ids into text.")
 @click.option(
-    "-m", "--model", required=True, type=click.Path(path_type=Path), help="A .model file, or the folder of a tokenizer."
+    "-m",
+    "--model",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A .model, .tiktoken or tokenizer.json file, or the folder of a tokenizer.",
 )
 @click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
 @verbosity_options
@@ -29,9 +33,9 @@ def command(terminal: Terminal, model: Path, file: str) -> None:
       echo "Hej" | piecework encode --model out/nordic --ids | piecework decode --model out/nordic
     """
     from piecework.cli.lines import read_lines
-    from piecework.cli.tokenizer_names import load_model
+    from piecework.cli.tokenizer_names import load_native
 
-    tokenizer = load_model(model)
+    tokenizer = load_native(model)
     vocab_size = tokenizer.vocab_size
     stdout = sys.stdout.buffer
     line_number = 0

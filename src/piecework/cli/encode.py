@@ -14,13 +14,19 @@ from piecework.cli.terminal import Terminal, verbosity_options
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
+    from piecework.tokenizer.byte_level import ByteLevelTokenizer
     from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["command"]
 
 
 @click.command("encode", short_help="Turn text into tokens.")
-@click.option("-m", "--model", type=click.Path(path_type=Path), help="A .model file, or the folder of a tokenizer.")
+@click.option(
+    "-m",
+    "--model",
+    type=click.Path(path_type=Path),
+    help="A .model, .tiktoken or tokenizer.json file, or the folder of a tokenizer.",
+)
 @click.option("--compare", is_flag=True, help="Show how each MODEL splits TEXT, one below the other.")
 @click.option("--pieces", "output", flag_value="pieces", help="Write pieces [default].")
 @click.option("--ids", "output", flag_value="ids", help="Write ids.")
@@ -98,9 +104,9 @@ def _compare(terminal: Terminal, model: Path | None, output: str | None, argumen
 
 
 def _encode(terminal: Terminal, model: Path, output: str, batches: Iterator[list[bytes]]) -> None:
-    from piecework.cli.tokenizer_names import load_model
+    from piecework.cli.tokenizer_names import load_native
 
-    tokenizer = load_model(model)
+    tokenizer = load_native(model)
     write = {"pieces": _pieces, "ids": _ids, "json": _json}[output]
     stdout = sys.stdout.buffer
     for lines in batches:
@@ -111,15 +117,15 @@ def _encode(terminal: Terminal, model: Path, output: str, batches: Iterator[list
         terminal.suggest("decode", "--model", model)
 
 
-def _pieces(tokenizer: "Tokenizer", texts: list[str]) -> bytes:
+def _pieces(tokenizer: "Tokenizer | ByteLevelTokenizer", texts: list[str]) -> bytes:
     return "".join(" ".join(tokenizer.encode_pieces(text)) + "\n" for text in texts).encode()
 
 
-def _ids(tokenizer: "Tokenizer", texts: list[str]) -> bytes:
+def _ids(tokenizer: "Tokenizer | ByteLevelTokenizer", texts: list[str]) -> bytes:
     return "".join(" ".join(map(str, ids)) + "\n" for ids in tokenizer.encode_batch(texts)).encode()
 
 
-def _json(tokenizer: "Tokenizer", texts: list[str]) -> bytes:
+def _json(tokenizer: "Tokenizer | ByteLevelTokenizer", texts: list[str]) -> bytes:
     import orjson
 
     def record(text: str) -> dict[str, object]:

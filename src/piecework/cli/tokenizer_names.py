@@ -12,9 +12,10 @@ from piecework.common.terms import MULTILINGUAL, TIKTOKEN
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
+    from piecework.tokenizer.byte_level import ByteLevelTokenizer
     from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["load_model", "load_models", "model_names", "named_sources", "tokenizer_names"]
+__all__ = ["load_model", "load_models", "load_native", "model_names", "named_sources", "tokenizer_names"]
 
 
 def load_model(path: Path) -> Tokenizer:
@@ -29,6 +30,15 @@ def load_model(path: Path) -> Tokenizer:
             f"choose one, as {path / 'tokenizers' / first}"
         )
     return Tokenizer.load(path)
+
+
+def load_native(path: Path) -> Tokenizer | ByteLevelTokenizer:
+    """Load a tokenizer that runs in the core: a model, or a byte-level tokenizer in any of its files."""
+    from piecework.tokenizer.byte_level import ByteLevelTokenizer
+
+    is_file = path.is_file() and path.suffix in (".json", ".tiktoken")
+    has_json = not (path / "tokenizer.model").exists() and (path / "tokenizer.json").is_file()
+    return ByteLevelTokenizer.load(path) if is_file or has_json else load_model(path)
 
 
 def load_models(paths: Sequence[Path]) -> dict[str, Tokenizer]:
