@@ -92,7 +92,7 @@ def test_the_study(folder: Path) -> None:
     assert card.startswith('---\nlanguage: ["sv"]\n')
     assert "# demo: sv" in card
     assert "A BPE tokenizer of 8,192 pieces for Swedish" in card
-    assert "| genealogy_sv | 1 |" in card
+    assert "| genealogy\\_sv | 1 |" in card
 
 
 def test_a_damaged_catalogue(tmp_path: Path) -> None:
