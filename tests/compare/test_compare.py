@@ -222,6 +222,9 @@ def test_command_with_parallel_text(run: Run, outside: dict[str, Path], tmp_path
     assert [(row["tokenizer"], row["language"]) for row in premiums[:2]] == [("ours", "en"), ("ours", "sv")]
     rows = list(csv.DictReader(io.StringIO(run("compare", *sources, "--csv").stdout)))
     assert [float(row["value"]) for row in rows if row["metric"] == "premium"] == [row["value"] for row in premiums]
+    assert "written without spaces" not in run("compare", *sources).stderr
+    (tmp_path / "th.txt").write_text("บ้านหนึ่งหลัง\n", encoding="utf-8")
+    assert "warning: th: written without spaces, so tokens per word mean" in run("compare", *sources).stderr
     for output in (run("compare", *sources).stdout, run("compare", *sources, "--html").stdout):
         assert "Tokens for the same text, compared with en" in output
         assert "premium of sv" in output

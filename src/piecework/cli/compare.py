@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from piecework.cli.options import (
+    WITHOUT_SPACES,
     documents_option,
     parallel_option,
     pivot_option,
@@ -92,6 +93,8 @@ def command(
         )
         with show_progress(terminal, "comparing", "texts") as update:
             comparison = compare(loaded, texts, parallel=parallel_text, progress=update)
+    if unspaced := comparison.without_spaces:
+        terminal.warn(f"{', '.join(unspaced)}: {WITHOUT_SPACES}")
     _write(comparison, output, dict(zip(loaded, tokenizers, strict=True)))
     if sys.stdout.isatty() or output is None:
         first = tokenizers[0].rpartition("=")[2]

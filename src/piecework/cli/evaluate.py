@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from piecework.cli.options import (
+    WITHOUT_SPACES,
     LocationType,
     documents_option,
     parallel_option,
@@ -166,7 +167,7 @@ def _warn(terminal: Terminal, evaluation: "Evaluation", *, has_parallel: bool) -
         terminal.warn(f"no evaluation text in {', '.join(missing)}, so no metrics")
     if unspaced := evaluation.without_spaces:
         hint = "" if has_parallel else "; --parallel compares languages"
-        terminal.warn(f"{', '.join(unspaced)}: written without spaces, so tokens per word mean nothing there{hint}")
+        terminal.warn(f"{', '.join(unspaced)}: {WITHOUT_SPACES}{hint}")
     if few := evaluation.without_intervals:
         terminal.warn(f"too few documents for intervals in {', '.join(few)}")
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from piecework.corpus.parallel_text import ParallelText
 
 __all__ = [
+    "WITHOUT_SPACES",
     "CountType",
     "FolderType",
     "LocationType",
@@ -44,6 +45,7 @@ parallel_option = click.option(
 pivot_option = click.option(
     "--pivot", metavar="L", help="Language that --parallel compares with [default: en, else the first]."
 )
+WITHOUT_SPACES = "written without spaces, so tokens per word mean nothing there"
 threads_option = click.option("--threads", type=click.IntRange(min=1), help="Number of threads [default: all cores].")
 
 
