@@ -127,6 +127,9 @@ void Encoder::require_independent_units() const {
     throw ModelError(
         "it removes whitespace at the start of a text and adds no prefix, so the first word of a text is not known");
   }
+  if (!model_.byte_fallback && merger_.symbol_of(' ') >= model_.size()) {
+    throw ModelError("it has no piece for a space, so unknown words side by side are one token");
+  }
   if (normalizer_.has_rule_for_spaces()) {
     throw ModelError("a normalisation rule replaces text with a space in it, so it can reach across units");
   }

@@ -6,8 +6,10 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sentencepiece
 
 import piecework as pw
 from cli.command import Run
@@ -242,3 +244,42 @@ def test_command_mistakes(run: Run, outside: dict[str, Path], files: list[Path])
         assert done.returncode == code, done.stderr
         assert message in done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"model_type": "bpe", "treat_whitespace_as_suffix": True}, "it puts whitespace after words"),
+        ({"model_type": "unigram", "treat_whitespace_as_suffix": True}, "it puts whitespace after words"),
+        ({"model_type": "bpe", "split_by_whitespace": False, "vocab_size": 700}, "reaches across a space"),
+        ({"model_type": "unigram", "split_by_whitespace": False, "vocab_size": 700}, "reaches across a space"),
+        ({"model_type": "word"}, "unknown words side by side are one token"),
+        ({"model_type": "bpe", "remove_extra_whitespaces": True, "add_dummy_prefix": False}, "adds no prefix"),
+    ],
+)
+def test_models_that_look_across_spaces_are_not_compared_on_counts(
+    settings: dict[str, Any], reason: str, training: list[str], documents: dict[str, list[str]], tmp_path: Path
+) -> None:
+    model = io.BytesIO()
+    arguments = {"vocab_size": 300, "hard_vocab_limit": False, "minloglevel": 2, **settings}
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(training), model_writer=model, **arguments)
+    (tmp_path / "m.model").write_bytes(model.getvalue())
+    tokenizer = load_tokenizer(str(tmp_path / "m.model"))
+    with pytest.raises(pw.InputError, match=f'"m" cannot be compared on counts: .*{reason}.*; compare on documents'):
+        compare_on_counts({"m": tokenizer}, pw.count_units(documents))
+    assert compare({"m": tokenizer}, documents).metrics.rows()
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "char"])
+def test_other_models_are_the_same_on_counts(
+    kind: str, training: list[str], documents: dict[str, list[str]], tmp_path: Path
+) -> None:
+    """With SentencePiece's own defaults, which normalise text."""
+    model = io.BytesIO()
+    arguments = {"vocab_size": 300, "hard_vocab_limit": False, "minloglevel": 2, "model_type": kind}
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(training), model_writer=model, **arguments)
+    (tmp_path / "m.model").write_bytes(model.getvalue())
+    tokenizers = {"m": load_tokenizer(str(tmp_path / "m.model"))}
+    on_counts, whole = compare_on_counts(tokenizers, pw.count_units(documents)), compare(tokenizers, documents)
+    for found, expected in zip(on_counts.metrics.rows(), whole.metrics.rows(), strict=True):
+        assert found["numerator"] == expected["numerator"], (found, expected)

@@ -22,6 +22,7 @@ from piecework.evaluation.tables import Table
 from piecework.evaluation.text_sample import TOTALS, TextSample, bucket_sums, document_sample, unit_sample
 from piecework.evaluation.word_spacing import UNSPACED_SHARE
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
+from piecework.tokenizer.independent_units import units_problem
 
 if TYPE_CHECKING:
     from piecework.evaluation.units import UnitSource
@@ -93,9 +94,12 @@ def compare_on_counts(
 ) -> Comparison:
     """Compares tokenizers on the evaluation counts of a study: each word is encoded with the spaces before it.
 
-    This is exact for SentencePiece BPE models. A tokenizer that looks across spaces gets slightly different token
-    counts than on whole documents.
+    This is exact for SentencePiece models; those that look across spaces are refused. Tokenizers of other libraries
+    that do so get slightly different token counts than on whole documents.
     """
+    for name, tokenizer in tokenizers.items():
+        if problem := units_problem(tokenizer):
+            raise InputError(f'"{name}" cannot be compared on counts: {problem}; compare on documents instead')
     tables = {language: counts.evaluation([language]) for language in counts.languages}
     samples = {language: unit_sample(table) for language, table in tables.items() if table.num_rows}
     return _compare(tokenizers, samples, parallel, progress=progress)

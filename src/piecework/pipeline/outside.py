@@ -10,11 +10,12 @@ from piecework.common.extras import MissingPackageError
 from piecework.common.terms import MULTILINGUAL, TIKTOKEN
 from piecework.corpus.parallel_text import ParallelText
 from piecework.counting.store import Counts
-from piecework.errors import PieceworkError, StudyError
+from piecework.errors import InputError, PieceworkError, StudyError
 from piecework.evaluation.compare import compare_on_counts
 from piecework.evaluation.tables import Table
 from piecework.study.study import Study
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
+from piecework.tokenizer.independent_units import units_problem
 from piecework.tokenizer.load import find_files, load_tokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -30,6 +31,10 @@ def load_all(study: Study) -> dict[str, AnyTokenizer]:
     for name, source in _sources(study).items():
         try:
             loaded[name] = load_tokenizer(source)
+            if problem := units_problem(loaded[name]):
+                raise InputError(
+                    f"cannot be compared on counts: {problem}; use piecework compare on documents"
+                )
         except MissingPackageError:
             raise
         except PieceworkError as error:

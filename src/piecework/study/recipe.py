@@ -195,7 +195,11 @@ class Recipe(BaseModel):
         """The normalisation of text before it is counted; the rules come from the installed `sentencepiece`."""
         return Normalization(
             USER_DEFINED if self.normalization_rule_tsv else self.normalization_rule_name,
-            normalization_rules(self.normalization_rule_name, tsv=self.normalization_rule_tsv),
+            normalization_rules(
+                self.normalization_rule_name,
+                tsv=self.normalization_rule_tsv,
+                release=getattr(self, "sentencepiece_version", None),
+            ),
             self.remove_extra_whitespaces,
         )
 

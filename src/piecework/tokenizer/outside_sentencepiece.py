@@ -28,7 +28,7 @@ def load_model(data: bytes, *, source: str) -> AnyTokenizer:
     kind = model_type(specs)
     if kind == "bpe" or not specs.HasField("trainer_spec"):
         return Tokenizer._from_specs(specs, data, source=source)
-    return SentencePieceOther(data, kind="character" if kind == "char" else kind, source=source)
+    return SentencePieceOther(data, specs, kind="character" if kind == "char" else kind, source=source)
 
 
 class SentencePieceOther:
@@ -36,7 +36,9 @@ class SentencePieceOther:
 
     note = ""
 
-    def __init__(self, data: bytes, *, kind: str, source: str) -> None:
+    def __init__(self, data: bytes, specs: Any, *, kind: str, source: str) -> None:
+        self.specs = specs
+        """The settings of the model, as protobuf."""
         sentencepiece = require("sentencepiece", extra="hf", purpose=f"{source}, a {kind} model,")
         try:
             self._processor: Any = sentencepiece.SentencePieceProcessor(model_proto=data)
