@@ -124,7 +124,7 @@ def test_command(run: Run, model: Path, tmp_path: Path) -> None:
     done = run("verify", model, "--data", data, "--fuzzed", "50", "--runtimes", "tokenizers,gigatoken")
     assert done.returncode == 0, done.stderr
     assert "symbols cut out" in done.stdout
-    assert "next: piecework compare" in done.stderr
+    assert "next: piecework inspect" in done.stderr
     done = run("verify", model, "--fuzzed", "50", "--runtimes", "tokenizers,gigatoken", "--strict", "-q")
     assert done.returncode == 1
     assert "runtimes differ" in done.stderr
