@@ -50,7 +50,7 @@ def test_work_is_done_although_nobody_reads(shell: Shell, tmp_path: Path, stream
     done = shell(f'$P train "$T" --out out {SMALL} {streams}')
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr + done.stdout
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["tokenizer.model", "tokenizer.vocab"]
+    assert {"tokenizer.json", "tokenizer.model"} <= {path.name for path in (tmp_path / "out").iterdir()}
 
 
 @pytest.mark.parametrize(

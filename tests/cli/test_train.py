@@ -14,6 +14,13 @@ import piecework as pw
 from cli.command import COMMAND, UNPRIVILEGED, Run, environment, made_up_lines
 
 SMALL = ("--recipe", "plain", "--vocab-size", 200)
+SAVED = [
+    "out/special_tokens_map.json",
+    "out/tokenizer.json",
+    "out/tokenizer.model",
+    "out/tokenizer.vocab",
+    "out/tokenizer_config.json",
+]
 
 
 def files_in(folder: Path) -> list[str]:
@@ -23,7 +30,7 @@ def files_in(folder: Path) -> list[str]:
 def test_trains_what_the_api_trains(run: Run, tmp_path: Path, text_file: Path) -> None:
     done = run("train", text_file, "--out", "out", "--vocab-size", 512)
     assert done.returncode == 0, done.stderr
-    assert files_in(tmp_path) == ["out/tokenizer.model", "out/tokenizer.vocab"]
+    assert files_in(tmp_path) == SAVED
     expected = pw.train(pw.count_words(made_up_lines()), pw.Recipe.gpt_sw3(vocab_size=512))
     assert (tmp_path / "out/tokenizer.model").read_bytes() == expected.model_bytes
     assert done.stdout == ""
@@ -121,7 +128,7 @@ def test_nothing_is_overwritten_without_force(run: Run, tmp_path: Path, text_fil
     assert (tmp_path / "out/tokenizer.model").read_bytes() == before
     assert run(*again, "--force").returncode == 0
     assert (tmp_path / "out/tokenizer.model").read_bytes() != before
-    assert files_in(tmp_path) == ["out/tokenizer.model", "out/tokenizer.vocab"]
+    assert files_in(tmp_path) == SAVED
 
 
 def test_dry_run_writes_nothing(run: Run, tmp_path: Path, text_file: Path) -> None:
@@ -217,7 +224,7 @@ def test_too_large_a_vocabulary_names_the_largest(run: Run, tmp_path: Path, text
     assert f"at most {caught.value.largest:,}" in done.stderr
     fits = run("train", text_file, "--out", "out", "--recipe", "plain", "--vocab-size", caught.value.largest)
     assert fits.returncode == 0
-    assert files_in(tmp_path) == ["out/tokenizer.model", "out/tokenizer.vocab"]
+    assert files_in(tmp_path) == SAVED
 
 
 def test_verbose_shows_where_an_error_comes_from(run: Run) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab")
+HF_NAMES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
 
 @click.command("train", short_help="Train a BPE tokenizer on text or on counts.")
@@ -117,6 +118,7 @@ def command(
     thread_count = threads or available_cores()
     if out is not None:
         check_output(out, OUTPUT_NAMES, force=force)
+        check_output(out, HF_NAMES, force=force)
     if dry_run:
         from piecework.cli.train_plan import show_train_plan
 
@@ -188,7 +190,7 @@ def _train(terminal: Terminal, recipe: "Recipe", counts: "WordCounts", out: Path
     tokenizer.save(out, force=force)
     terminal.say(f"trained {tokenizer.vocab_size:,} pieces in {format_seconds(training_s)}")
     terminal.detail(f"peak memory {format_bytes(peak_memory_bytes())}")
-    terminal.say(f"wrote {' and '.join(str(out / name) for name in OUTPUT_NAMES)}")
+    terminal.say(f"wrote {', '.join(str(out / name) for name in (*OUTPUT_NAMES, HF_NAMES[0]))}")
     return {
         "model": str(out / OUTPUT_NAMES[0]),
         "vocab": str(out / OUTPUT_NAMES[1]),

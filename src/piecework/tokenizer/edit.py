@@ -68,6 +68,7 @@ def edit(
     whitespace_runs: tuple[int, int] | None = None,
     run_order: RunOrder = "portable",
     add_symbols: Sequence[str] = (),
+    add_special: Sequence[str] = (),
     reserve: int = 0,
     pad_to_multiple: int | None = None,
     keep_ids: bool = False,
@@ -77,8 +78,9 @@ def edit(
 
     `drop` removes pieces. `truncate` removes the last merges until that many pieces are left. With `keep_ids`, a
     removed piece leaves a reserved slot. `whitespace_runs` adds the runs of these lengths that are missing.
-    `add_symbols` adds user-defined symbols, in reserved slots while there are any. `reserve` adds reserved slots, and
-    `pad_to_multiple` adds them up to a multiple.
+    `add_symbols` adds user-defined symbols, and `add_special` special pieces, in reserved slots while there are any.
+    SentencePiece never finds a special piece in a text, and `transformers` treats it as a special token. `reserve` adds
+    reserved slots, and `pad_to_multiple` adds them up to a multiple.
 
     `unreachable` says what to do with pieces that the edit makes unreachable.
 
@@ -105,7 +107,8 @@ def edit(
     while True:
         kept = _without(order, gone, keep_ids=keep_ids)
         kept += _runs(kept, whitespace_runs, run_order) if whitespace_runs else []
-        kept = _with_symbols(kept, add_symbols)
+        kept = _with_symbols(kept, add_symbols, "user_defined")
+        kept = _with_symbols(kept, add_special, "control")
         kept += _reserved(kept, reserve)
         if pad_to_multiple is not None:
             kept += _reserved(kept, -len(kept) % pad_to_multiple)
@@ -214,7 +217,7 @@ def _runs(entries: Sequence[_Entry], lengths: tuple[int, int], order: RunOrder) 
     return [_Entry(run, below - number, "normal", is_space_run=True) for number, run in runs]
 
 
-def _with_symbols(entries: Sequence[_Entry], symbols: Sequence[str]) -> list[_Entry]:
+def _with_symbols(entries: Sequence[_Entry], symbols: Sequence[str], kind: PieceType) -> list[_Entry]:
     """The symbols in the first reserved slots, then at the end."""
     texts = [symbol.replace(" ", SPACE) for symbol in symbols]
     taken = {entry.text: number for number, entry in enumerate(entries) if entry.type != "unused"}
@@ -235,10 +238,10 @@ def _with_symbols(entries: Sequence[_Entry], symbols: Sequence[str]) -> list[_En
     for text in texts:
         number = named.get(text, slots[0] if slots else None)
         if number is None:
-            placed.append(_Entry(text, 0.0, "user_defined"))
+            placed.append(_Entry(text, 0.0, kind))
         else:
             slots.remove(number)
-            placed[number] = _Entry(text, 0.0, "user_defined", entries[number].old)
+            placed[number] = _Entry(text, 0.0, kind, entries[number].old)
     return placed
 
 
@@ -273,7 +276,8 @@ def _make_tokenizer(tokenizer: Tokenizer, entries: Sequence[_Entry], scores: lis
     for kind, symbols in (("control", trainer.control_symbols), ("user_defined", trainer.user_defined_symbols)):
         present = [entry.text for entry in entries if entry.type == kind]
         kept = [text for text in symbols if text in present]
-        new = [text for text in present if kind == "user_defined" and text not in kept]
+        added = {entry.text for entry in entries if entry.is_new}
+        new = [text for text in present if (kind == "user_defined" or text in added) and text not in kept]
         del symbols[:]
         symbols.extend([*kept, *new])
     return Tokenizer(vocabulary, specs, texts=texts)

@@ -18,10 +18,10 @@ import orjson
 
 from piecework.common.terms import PieceType
 from piecework.errors import ModelError
+from piecework.tokenizer.base import BaseTokenizer
 from piecework.tokenizer.merge_list import merge_list, tied_pieces
 from piecework.tokenizer.pieces import SPACE, Piece
 from piecework.tokenizer.schema import NORMAL, TYPE_NUMBERS
-from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["added_token", "caveats", "special_pieces", "tokenizer_json"]
 
@@ -32,7 +32,7 @@ _SHOWN = 5
 _IN_TEXT = (TYPE_NUMBERS["byte"], TYPE_NUMBERS["unused"], NORMAL)
 
 
-def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
+def tokenizer_json(tokenizer: BaseTokenizer) -> dict[str, Any]:
     """The content of `tokenizer.json`, for orjson: its two long parts are JSON already.
 
     >>> import piecework as pw
@@ -72,7 +72,7 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
-def special_pieces(tokenizer: Tokenizer) -> list[Piece]:
+def special_pieces(tokenizer: BaseTokenizer) -> list[Piece]:
     """The pieces that clients write out in prompts and leave out when they decode: unknown and control."""
     return [piece for piece in tokenizer._meta_pieces if piece.type in ("unknown", "control")]
 
@@ -89,7 +89,7 @@ def added_token(piece: Piece) -> dict[str, Any]:
     }
 
 
-def caveats(tokenizer: Tokenizer) -> Iterator[str]:
+def caveats(tokenizer: BaseTokenizer) -> Iterator[str]:
     """What of the model a `tokenizer.json` cannot express, so that some text may get other ids."""
     if tied := tied_pieces(tokenizer._vocabulary):
         yield (
@@ -113,7 +113,7 @@ def caveats(tokenizer: Tokenizer) -> Iterator[str]:
         yield "the normalisation rules of the model are applied a little differently by other runtimes"
 
 
-def _texts_of(tokenizer: Tokenizer, kind: PieceType) -> list[str]:
+def _texts_of(tokenizer: BaseTokenizer, kind: PieceType) -> list[str]:
     return [piece.text for piece in tokenizer._meta_pieces if piece.type == kind]
 
 
@@ -121,14 +121,15 @@ def _list(texts: Sequence[str]) -> str:
     return ", ".join(texts[:_SHOWN]) + (", …" if len(texts) > _SHOWN else "")
 
 
-def _normalizer(tokenizer: Tokenizer) -> dict[str, Any]:
+def _normalizer(tokenizer: BaseTokenizer) -> dict[str, Any]:
     spec = tokenizer._specs.normalizer_spec
     steps: list[dict[str, Any]] = []
     if spec.precompiled_charsmap:
         charsmap = base64.b64encode(spec.precompiled_charsmap).decode()
         steps.append({"type": "Precompiled", "precompiled_charsmap": charsmap})
     if spec.remove_extra_whitespaces:
-        steps.append(_replace({"Regex": f"{_START} +| +{_END}"}, ""))
+        # SentencePiece takes ▁ for a space at the end of a text, not at its start.
+        steps.append(_replace({"Regex": f"{_START} +|[ {SPACE}]+{_END}"}, ""))
         steps.append(_replace({"Regex": " {2,}"}, " "))
     if spec.add_dummy_prefix:
         steps.append({"type": "Prepend", "prepend": SPACE})
@@ -136,7 +137,7 @@ def _normalizer(tokenizer: Tokenizer) -> dict[str, Any]:
     return {"type": "Sequence", "normalizers": steps}
 
 
-def _decoder(tokenizer: Tokenizer) -> dict[str, Any]:
+def _decoder(tokenizer: BaseTokenizer) -> dict[str, Any]:
     steps: list[dict[str, Any]] = [_replace({"String": SPACE}, " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
     if tokenizer._specs.normalizer_spec.add_dummy_prefix:
         steps.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
@@ -147,7 +148,7 @@ def _replace(pattern: dict[str, str], content: str) -> dict[str, Any]:
     return {"type": "Replace", "pattern": pattern, "content": content}
 
 
-def _pre_tokenizer(tokenizer: Tokenizer, symbols: Sequence[str]) -> dict[str, Any] | None:
+def _pre_tokenizer(tokenizer: BaseTokenizer, symbols: Sequence[str]) -> dict[str, Any] | None:
     if not symbols:
         return None
     # Of several symbols that fit SentencePiece takes the longest; a regular expression takes the first.
@@ -167,7 +168,7 @@ def _escape(text: str) -> str:
     return re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", text)
 
 
-def _cuts(tokenizer: Tokenizer) -> dict[str, list[str]]:
+def _cuts(tokenizer: BaseTokenizer) -> dict[str, list[str]]:
     """Pieces that SentencePiece does not make of their own text, each in two parts that encode on their own."""
     # After a symbol there is no prefix, and nothing merges with it. The longest, so that none is found that goes on.
     symbol = max(_texts_of(tokenizer, "user_defined"), key=len)

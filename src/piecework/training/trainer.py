@@ -17,6 +17,7 @@ from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.schema import new_specs
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.training.byte_level import train_byte_level
+from piecework.training.texts import count_texts
 
 __all__ = ["train"]
 
@@ -32,38 +33,55 @@ _NORMALIZER_FIELDS = {
 
 
 @overload
-def train(counts: WordCounts, recipe: Recipe | None = None, *, progress: Progress | None = None) -> Tokenizer: ...
+def train(
+    texts_or_counts: PreTokenCounts, recipe: ByteLevelRecipe, *, progress: Progress | None = None
+) -> ByteLevelTokenizer: ...
 
 
 @overload
 def train(
-    counts: PreTokenCounts, recipe: ByteLevelRecipe, *, progress: Progress | None = None
-) -> ByteLevelTokenizer: ...
+    texts_or_counts: Any,
+    recipe: Recipe | None = None,
+    *,
+    text: str = "text",
+    threads: int = 1,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Tokenizer: ...
 
 
 def train(
-    counts: WordCounts | PreTokenCounts,
+    texts_or_counts: Any,
     recipe: Recipe | ByteLevelRecipe | None = None,
     *,
+    text: str = "text",
+    threads: int = 1,
     progress: Progress | None = None,
+    **settings: Any,
 ) -> Tokenizer | ByteLevelTokenizer:
-    """The tokenizer that SentencePiece would train on the counted text, byte for byte.
+    """The tokenizer that SentencePiece would train on the text, byte for byte.
 
-    Counts of pre-tokens with `Recipe.byte_level(...)` give the tokenizer that Hugging Face's BpeTrainer would train.
-    `progress(done, wanted)` is called from time to time with the number of merges.
+    The text comes as word counts, or as any iterable of str or of records with a field `text`, such as a dataset of
+    Hugging Face, an Arrow or a pandas table. Settings of a recipe can be given by name, as in `vocab_size=8000`; they
+    replace those of `recipe`. Counts of pre-tokens with `Recipe.byte_level(...)` give the tokenizer that Hugging Face's
+    BpeTrainer would train. `progress(done, wanted)` is called from time to time with the number of merges.
 
-    >>> from piecework.counting.words import count_words
-    >>> tokenizer = train(count_words(["pojken går, pojkarna gick"]), Recipe(vocab_size=30))
+    >>> tokenizer = train(["pojken går, pojkarna gick"], vocab_size=30)
     >>> [piece.text for piece in tokenizer.pieces[3:7]]
     ['jk', 'po', '▁g', '▁po']
     """
-    if isinstance(counts, PreTokenCounts):
-        if not isinstance(recipe, ByteLevelRecipe):
+    if isinstance(texts_or_counts, PreTokenCounts):
+        if not isinstance(recipe, ByteLevelRecipe) or settings:
             raise RecipeError("counts of pre-tokens need a recipe for them: Recipe.byte_level(...)")
-        return train_byte_level(counts, recipe, progress=progress)
-    recipe = recipe or Recipe()
+        return train_byte_level(texts_or_counts, recipe, progress=progress)
     if isinstance(recipe, ByteLevelRecipe):
-        raise RecipeError("Recipe.byte_level needs counts of pre-tokens: count_pre_tokens, not count_words")
+        raise RecipeError("Recipe.byte_level needs counts of pre-tokens: count_pre_tokens, not texts or count_words")
+    given = {} if recipe is None else {name: getattr(recipe, name) for name in recipe.model_fields_set}
+    recipe = Recipe(**{**given, **settings}) if settings else recipe or Recipe()
+    if isinstance(texts_or_counts, WordCounts):
+        counts = texts_or_counts
+    else:
+        counts = count_texts(texts_or_counts, recipe, text=text, threads=threads)
     if not counts.total:
         raise InputError("there is no text to train on: the word counts are empty")
     normalization = recipe.normalization()
