@@ -4,10 +4,12 @@ import json
 import random
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 import sentencepiece
+import tokenizers
 
 import piecework as pw
 from export.conftest import Exported
@@ -15,7 +17,8 @@ from piecework._core import Encoder, Vocabulary
 from piecework.tokenizer.export import export, export_hf
 from piecework.tokenizer.merge_list import merge_list, tied_pieces
 from piecework.tokenizer.schema import TYPE_NUMBERS
-from sentencepiece_oracle import PLAIN, parse, sp_train_with
+from piecework.tokenizer.tokenizer_json import tokenizer_json
+from sentencepiece_oracle import PLAIN, load, parse, sp_train_with
 
 HF_FILES = {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "tokenizer.model", "spiece.model"}
 
@@ -145,3 +148,26 @@ def test_a_model_without_counterpart(tmp_path: Path) -> None:
     with pytest.raises(pw.ModelError, match="treat_whitespace_as_suffix = true has no counterpart"):
         export_hf(pw.Tokenizer.from_bytes(model), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"normalization_rule_name": "identity"},
+        {"normalization_rule_name": "identity", "user_defined_symbols": ["<x>", "ab"]},
+        {"normalization_rule_name": "identity", "add_dummy_prefix": False},
+        {"normalization_rule_name": "nmt_nfkc"},
+    ],
+    ids=str,
+)
+def test_extra_whitespace_is_removed_as_in_sentencepiece(arguments: dict[str, Any]) -> None:
+    """Spaces at both ends and in runs; a literal ▁ counts as a space at the end of a text, not at its start."""
+    lines = ["den som väntar på något gott", "aldrig för länge  hade", "<x>ab<y> ab"] * 3
+    model = sp_train_with(lines, model_type="bpe", vocab_size=80, hard_vocab_limit=False, **arguments)
+    content = orjson.dumps(tokenizer_json(pw.Tokenizer.from_bytes(model)))
+    rust, processor = tokenizers.Tokenizer.from_str(content.decode()), load(model)
+    rng = random.Random(1)
+    parts = [" ", "  ", "a", "ab", "<x>", "▁", "\n", "\t", "ö", "den", "\u3000", "x"]
+    for _ in range(1_500):
+        text = "".join(rng.choices(parts, k=rng.randrange(9)))
+        assert rust.encode(text, add_special_tokens=False).ids == processor.encode(text), text

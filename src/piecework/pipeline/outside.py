@@ -32,9 +32,7 @@ def load_all(study: Study) -> dict[str, AnyTokenizer]:
         try:
             loaded[name] = load_tokenizer(source)
             if problem := units_problem(loaded[name]):
-                raise InputError(
-                    f"cannot be compared on counts: {problem}; use piecework compare on documents"
-                )
+                raise InputError(f"cannot be compared on counts: {problem}; use piecework compare on documents")
         except MissingPackageError:
             raise
         except PieceworkError as error:
