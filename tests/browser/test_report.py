@@ -118,6 +118,11 @@ def test_no_scrolling_sideways(address: str, visit: Visitor, width: int) -> None
     assert set(page.eval_on_selector_all(".chart", wider)) <= {"monolingual-table"}
 
 
+@pytest.mark.parametrize("address", ["six", "twelve"], indirect=True)
+def test_it_is_short_with_few_languages_too(address: str, visit: Visitor) -> None:
+    assert visit(address, width=1280).page.evaluate("document.documentElement.scrollHeight") <= 12_000
+
+
 @pytest.mark.parametrize("address", ["thirty"], indirect=True)
 def test_many_languages_are_short_and_answered_first(address: str, visit: Visitor) -> None:
     page = visit(address, width=1280, height=900).page

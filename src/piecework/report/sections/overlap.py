@@ -15,7 +15,7 @@ from piecework.report.study_data import StudyData
 
 __all__ = ["overlap_section"]
 
-MOST_PAIRS = 12
+MOST_PAIRS = 10
 
 
 def overlap_section(data: StudyData) -> Section | None:
