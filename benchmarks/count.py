@@ -1,4 +1,4 @@
-"""Counting words: MB of text per CPU second, the text being in memory; only the call is timed."""
+"""Counting words: MB of text per CPU second. The text is in memory, and only the call is timed."""
 
 from typing import Any
 

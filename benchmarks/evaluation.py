@@ -23,9 +23,9 @@ from benchmarks.text import REPOSITORY, Admission, _corpus, _standard_library
 SIZES = (10_000, 20_000, 30_000, 40_000, 51_200, 64_000)
 QUICK_SIZES = (2_000, 3_000, 4_000, 5_000, 6_000, 8_000)
 PAPER = ("fertility", "continued_words")
-# Half of the documents train, half evaluate; and for growth, one document in so many.
+# Half of the documents train, half evaluate. For growth, every 8th, 4th, 2nd or each document.
 GROWTH = (8, 4, 2, 1)
-# Of the evaluation documents SentencePiece encodes one in so many; its time is scaled up by their bytes.
+# SentencePiece encodes every 8th evaluation document; its time is scaled up by bytes.
 SAMPLE = 8
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 

@@ -70,7 +70,7 @@ def prepare(text_file: Path, folder: Path, sizes: list[int]) -> None:
 
 
 def cut(path: Path, length: int, count: int) -> list[str]:
-    """Texts of so many characters, from places spread over the file; no two are the same."""
+    """Distinct texts of this many characters, from offsets spread over the file."""
     step = path.stat().st_size // (count + 1)
     texts = []
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The same ids everywhere? Documents that runtimes encode otherwise than SentencePiece, and the cost of an export.
+"""Documents that runtimes encode differently from SentencePiece, and the cost of an export.
 
 Each runtime loads what `piecework export --to hf` writes. For comparison `transformers` also loads the SentencePiece
 model alone, as it does for a folder without a tokenizer.json, and makes its merges itself.

@@ -1,9 +1,9 @@
-"""A whole study: six sizes of a multilingual tokenizer and one for each language, and all figures of them.
+"""A whole study: six sizes of a multilingual tokenizer and one per language, with all metrics.
 
 Piecework runs `piecework run`, from the documents to the report. SentencePiece trains the same twelve tokenizers on the
-same documents and encodes the evaluation documents with each, as they are and without punctuation: what any study has
-to do with it, before a figure is computed. Of the evaluation documents it encodes one in so many, and its time is
-scaled up by their bytes; once on one thread, and once more on as many as Piecework has.
+same documents and encodes the evaluation documents with each, as they are and without punctuation: a study with
+SentencePiece needs this before it can compute a metric. It encodes a sample of the evaluation documents, and its time
+is scaled up by bytes: once on one thread, and once on as many threads as Piecework has.
 """
 
 import importlib
@@ -195,7 +195,7 @@ def _lines(files: list[Path]) -> Iterator[str]:
 
 
 def encode(folder: str) -> dict[str, Any]:
-    """The evaluation documents with each tokenizer, as they are and without punctuation; one in so many."""
+    """The evaluation documents with each tokenizer, as they are and without punctuation; a sample of them."""
     sentencepiece = importlib.import_module("sentencepiece")
     work = Path(folder)
     models = [
