@@ -18,8 +18,6 @@ ARGUMENTS: dict[str, Any] = {
     "normalization_rule_name": "identity",
     "remove_extra_whitespaces": False,
 }
-# Training with normalisation is tested with the recipe that has it.
-NORMALIZING = {"normalization_rule_name", "remove_extra_whitespaces"}
 BOTH: tuple[Any, ...] = (SentencePieceTrainer, sentencepiece.SentencePieceTrainer)
 
 
@@ -45,8 +43,6 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 # Of these values Piecework says that it does not have them; SentencePiece trains with some, and refuses the others.
 NOT_HERE = {
-    ("escape_whitespaces", False),
-    ("normalization_rule_tsv", "x"),
     ("input_format", "x"),
     ("input_sentence_size", 7),
     ("split_by_whitespace", False),
@@ -66,9 +62,7 @@ def values_of(field: Any) -> list[Any]:
     return [field.default_value, *others.get(field.type, [7, 0])]
 
 
-@pytest.mark.parametrize(
-    "name", sorted(argument_fields().keys() - {"input", "model_prefix", "model_type"} - NORMALIZING)
-)
+@pytest.mark.parametrize("name", sorted(argument_fields().keys() - {"input", "model_prefix", "model_type"}))
 def test_every_argument(name: str) -> None:
     for value in values_of(argument_fields()[name]):
         arguments = {"hard_vocab_limit": False, name: value}
@@ -102,6 +96,19 @@ def test_same_bytes_from_an_iterator(arguments: dict[str, Any]) -> None:
     assert trained(BOTH[0], TEXT, **arguments) == trained(BOTH[1], TEXT, **arguments)
     lines = [line.encode() + b"\r\n" for line in TEXT]
     assert trained(BOTH[0], lines, **arguments) == trained(BOTH[1], lines, **arguments)
+
+
+def test_defaults() -> None:
+    """No argument but the model's type and size: SentencePiece normalises, and removes extra whitespace."""
+    lines = ["  \ufeffﬁn  text ", "Ａ１ ｶﾞ x", *TEXT]
+    for names in ({}, {"normalization_rule_name": "nfkc_cf"}, {"remove_extra_whitespaces": False}):
+        models = []
+        for trainer in BOTH:
+            model = io.BytesIO()
+            given = {"model_type": "bpe", "vocab_size": 70, "hard_vocab_limit": False, **names, **quiet(trainer)}
+            trainer.train(sentence_iterator=iter(lines), model_writer=model, **given)
+            models.append(model.getvalue())
+        assert models[0] == models[1], names
 
 
 def test_long_lines_are_left_out_as_by_default() -> None:

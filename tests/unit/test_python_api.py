@@ -110,6 +110,9 @@ def test_the_recipe_is_honoured_on_texts() -> None:
     recipe = pw.Recipe(vocab_size=10, hard_vocab_limit=False, clean_up="gpt-sw3")
     assert pw.train(["a\u00a0b"], recipe).piece_to_id("\u00a0") is None
     assert pw.train(pa.array(["a\u00a0b"]), recipe).piece_to_id("\u00a0") is None
+    normalized = pw.train(["ﬁn ﬁn"], vocab_size=10, hard_vocab_limit=False, normalization_rule_name="nfkc")
+    assert normalized.piece_to_id("ﬁ") is None
+    assert normalized.encode("ﬁn") == normalized.encode("fin")
     long = pw.train(["ab " * 20, "cd cd"], vocab_size=10, hard_vocab_limit=False, max_sentence_length=10)
     assert long.piece_to_id("a") is None
 

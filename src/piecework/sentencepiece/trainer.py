@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Protocol
 
 from piecework.common.files import write_together
 from piecework.counting.words import WordCounter, WordCounts
-from piecework.errors import InputError, PieceworkError, RecipeError, VocabularyTooLargeError
+from piecework.errors import InputError, PieceworkError, VocabularyTooLargeError
 from piecework.sentencepiece.arguments import parse_arguments, split_flags
 from piecework.study.recipe import Recipe
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -98,6 +98,8 @@ def train_model(
     'ha\\t-0'
     """
     given = parse_arguments(arguments)
+    if given.get("normalization_rule_name") == "":
+        del given["normalization_rule_name"]  # an empty name is the default's, in SentencePiece too
     settings = _settings(given)
     if (sentences is None) == (not given.get("input")):
         raise RuntimeError("give either input or sentence_iterator: files, or an iterator of sentences")
@@ -112,8 +114,6 @@ def train_model(
         raise RuntimeError(
             f"Vocabulary size too high ({recipe.vocab_size}). Please set it to a value <= {error.largest}."
         ) from error
-    except RecipeError as error:
-        raise RuntimeError(str(error)) from error
     except PieceworkError as error:
         raise RuntimeError(str(error)) from error
     return TrainedModel(

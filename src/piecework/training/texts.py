@@ -17,8 +17,8 @@ __all__ = ["count_texts"]
 def count_texts(source: Any, recipe: Recipe, *, text: str = "text", threads: int = 1) -> WordCounts:
     """The word counts of texts: str, bytes, or records whose field `text` has the text.
 
-    The recipe says whether texts are cleaned and long lines dropped. Texts that are None (or NaN, as pandas has it) are
-    skipped, with a warning that says how many.
+    The recipe says how texts are cleaned and normalised, and which long lines are dropped. Texts that are None (or NaN,
+    as pandas has it) are skipped, with a warning that says how many.
 
     >>> list(count_texts([{"text": "ha"}, {"text": "ha hade"}], Recipe()).items())
     [('ha', 2), ('▁hade', 1)]
@@ -27,7 +27,7 @@ def count_texts(source: Any, recipe: Recipe, *, text: str = "text", threads: int
         raise InputError("give an iterable of texts to train on; for a single text write [text]")
     column: Any = _column(source, text)
     longest = recipe.max_sentence_length if "max_sentence_length" in recipe.model_fields_set else None
-    counter = WordCounter(threads=threads, max_sentence_length=longest)
+    counter = WordCounter(threads=threads, max_sentence_length=longest, normalization=recipe.normalization())
     is_arrow = hasattr(column, "__arrow_c_array__") or hasattr(column, "iterchunks")
     if is_arrow and recipe.clean_up is None:
         missing = column.null_count if hasattr(column, "null_count") else 0
