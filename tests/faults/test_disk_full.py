@@ -30,5 +30,5 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert any(name.endswith(".parquet") for name in where), "never full while merging"
     assert not [name for name in told.left if "unfinished" in name or name.endswith((".tmp", "counts.json"))]
     count(make_study(tmp_path), out=tmp_path / "expected")
-    expected = result_bytes(tmp_path / "expected", (*RESULTS, "counts.json"))
+    expected = result_bytes(tmp_path / "expected", (*RESULTS, "counts.json", "inputs.json"))
     assert told.files == {f"counts/{name}": data for name, data in expected.items()}
