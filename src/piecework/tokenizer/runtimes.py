@@ -1,4 +1,4 @@
-"""The software that can run a tokenizer, each behind the same two functions: texts to ids, ids to text."""
+"""The runtimes that `verify` compares, each behind the same two functions: texts to ids, ids to text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LoadedRuntime:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A runtime: what to install for it, the files that it reads, and what it is known to do differently."""
+    """A runtime: the package to install, the files that it reads, and its known differences from SentencePiece."""
 
     name: str
     package: str
@@ -38,7 +38,7 @@ class Runtime:
     load: Callable[[Tokenizer, Path], LoadedRuntime]
     behaviour: Behaviour = Behaviour()  # noqa: RUF009  # frozen
     needs: tuple[Need, ...] = ()
-    """What it says, or shows, that it cannot do without."""
+    """What it requires of a model, by its documentation or by its results."""
 
     @property
     def is_installed(self) -> bool:
@@ -46,7 +46,7 @@ class Runtime:
         return all(map(is_installed, self.package.split()))
 
     def lacks(self, tokenizer: Tokenizer) -> str:
-        """What the model lacks for this runtime, in words; nothing if it can be used."""
+        """What the model lacks for this runtime, as text; empty if the runtime can use it."""
         trainer, normalizer = tokenizer._specs.trainer_spec, tokenizer._specs.normalizer_spec
         has = {
             "byte fallback": trainer.byte_fallback,
@@ -58,12 +58,12 @@ class Runtime:
 
     @property
     def installation(self) -> str:
-        """What to type to have it."""
+        """The command that installs it."""
         return f"pip install {self.package}"
 
 
 def choose_runtimes(names: Sequence[str]) -> list[Runtime]:
-    """The runtimes of these names; `transformers` stands for its three; none given, all.
+    """The runtimes of these names, or all if none is given; `transformers` stands for its three classes.
 
     >>> [runtime.name for runtime in choose_runtimes(["tokenizers", "transformers"])]
     ['tokenizers', 'AutoTokenizer', 'GPTSw3Tokenizer', 'LlamaTokenizer']
@@ -106,7 +106,7 @@ def _tokenizers(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
 
 def _transformers(name: str) -> Callable[[Tokenizer, Path], LoadedRuntime]:
     def load(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
-        # Nothing is fetched, and what it says about models without PyTorch does not concern tokenizers.
+        # Nothing is downloaded, and its warning about missing PyTorch does not concern tokenizers.
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
         os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
         import transformers

@@ -1,10 +1,10 @@
-"""A tokenizer as the `tokenizer.json` of Hugging Face, which gives SentencePiece's ids.
+"""The `tokenizer.json` of Hugging Face for a tokenizer, with SentencePiece's ids.
 
-User-defined symbols are cut out by the pre-tokenizer and not declared as added tokens. SentencePiece puts the prefix ▁
-before a text that starts with a symbol, and none after a symbol; an added token is cut out before the prefix is put
-anywhere, so a text that starts with one would lose it. A symbol that stands alone is found in the vocabulary whole
-(`ignore_merges`). So would be a text between two symbols that reads like a byte piece, `<0x41>`, or like a piece that
-no merges lead to: those few texts are cut once more, at a place where SentencePiece has a token end.
+User-defined symbols are cut out by the pre-tokenizer and are no added tokens. SentencePiece adds the prefix ▁ before a
+text that starts with a symbol, and none after a symbol. An added token is cut out before the prefix is added, so a text
+that starts with one would lose the prefix. A symbol on its own is found in the vocabulary as a whole (`ignore_merges`).
+The same would happen to a text between two symbols that reads like a byte piece, `<0x41>`, or like an unreachable
+piece. These few texts are cut once more, where SentencePiece has the end of a token.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from piecework.tokenizer.schema import NORMAL, TYPE_NUMBERS
 
 __all__ = ["added_token", "caveats", "special_pieces", "tokenizer_json"]
 
-# Not \A and \z or ^ and $: of these, the regular expressions of Rust, JavaScript and Python agree on none.
+# Not \A and \z, or ^ and $: the regular expressions of Rust, JavaScript and Python differ on them.
 _START, _END = r"(?<![\s\S])", r"(?![\s\S])"
-_SHOWN = 5
-# Of these types a text between two symbols could be, and be found in the vocabulary whole.
+_LISTED = 5
+# A text between two symbols can read like a piece of these types.
 _IN_TEXT = (TYPE_NUMBERS["byte"], TYPE_NUMBERS["unused"], NORMAL)
 
 
 def tokenizer_json(tokenizer: BaseTokenizer) -> dict[str, Any]:
-    """The content of `tokenizer.json`, for orjson: its two long parts are JSON already.
+    """The content of `tokenizer.json`, for orjson. Its two long parts are JSON already.
 
     >>> import piecework as pw
     >>> content = tokenizer_json(pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=15)))
@@ -73,12 +73,12 @@ def tokenizer_json(tokenizer: BaseTokenizer) -> dict[str, Any]:
 
 
 def special_pieces(tokenizer: BaseTokenizer) -> list[Piece]:
-    """The pieces that clients write out in prompts and leave out when they decode: unknown and control."""
+    """The unknown and control pieces, which prompts contain and decoding leaves out."""
     return [piece for piece in tokenizer._meta_pieces if piece.type in ("unknown", "control")]
 
 
 def added_token(piece: Piece) -> dict[str, Any]:
-    """A special piece as Hugging Face declares it."""
+    """A special piece as an added token."""
     return {
         "content": piece.text,
         "single_word": False,
@@ -90,7 +90,7 @@ def added_token(piece: Piece) -> dict[str, Any]:
 
 
 def caveats(tokenizer: BaseTokenizer) -> Iterator[str]:
-    """What of the model a `tokenizer.json` cannot express, so that some text may get other ids."""
+    """What a `tokenizer.json` cannot express of this model; some texts may get other ids."""
     if tied := tied_pieces(tokenizer._vocabulary):
         yield (
             f"{len(tied):,} pieces share their score with another ({_list(tied)}); SentencePiece takes the leftmost"
@@ -118,7 +118,7 @@ def _texts_of(tokenizer: BaseTokenizer, kind: PieceType) -> list[str]:
 
 
 def _list(texts: Sequence[str]) -> str:
-    return ", ".join(texts[:_SHOWN]) + (", …" if len(texts) > _SHOWN else "")
+    return ", ".join(texts[:_LISTED]) + (", …" if len(texts) > _LISTED else "")
 
 
 def _normalizer(tokenizer: BaseTokenizer) -> dict[str, Any]:
@@ -164,12 +164,12 @@ def _pre_tokenizer(tokenizer: BaseTokenizer, symbols: Sequence[str]) -> dict[str
 
 
 def _escape(text: str) -> str:
-    """The text as a pattern; not re.escape, whose backslashes before some signs other engines refuse."""
+    """The text as a pattern. Other engines refuse some of the backslashes that re.escape writes."""
     return re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", text)
 
 
 def _cuts(tokenizer: BaseTokenizer) -> dict[str, list[str]]:
-    """Pieces that SentencePiece does not make of their own text, each in two parts that encode on their own."""
+    """Pieces whose own text SentencePiece encodes to something else, each cut into two parts that encode on their own."""
     # After a symbol there is no prefix, and nothing merges with it. The longest, so that none is found that goes on.
     symbol = max(_texts_of(tokenizer, "user_defined"), key=len)
     whole = tokenizer._encoder.whole_pieces(
