@@ -169,7 +169,7 @@ def _escape(text: str) -> str:
 
 
 def _cuts(tokenizer: BaseTokenizer) -> dict[str, list[str]]:
-    """Pieces whose own text SentencePiece encodes to something else, each cut into two parts that encode on their own."""
+    """Pieces whose own text SentencePiece encodes differently, each cut into two parts that encode on their own."""
     # After a symbol there is no prefix, and nothing merges with it. The longest, so that none is found that goes on.
     symbol = max(_texts_of(tokenizer, "user_defined"), key=len)
     whole = tokenizer._encoder.whole_pieces(
