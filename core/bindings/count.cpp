@@ -97,10 +97,13 @@ auto next_word_forms(WordFormMerger& merger, size_t rows, size_t text_bytes) {
   return std::tuple_cat(columns.buffers(), std::tuple{buffer(other_counts)});
 }
 
+template <Split split>
 void queue_word(WordTable& table, std::string_view text, uint64_t count) {
   const bool marked = text.starts_with(kSpaceMarkUtf8);
   if (marked) text.remove_prefix(kSpaceMarkUtf8.size());
-  if (text.find(' ') != text.npos || text.find('\n') != text.npos || text.find(kSpaceMarkUtf8) != text.npos) {
+  const size_t first = split == Split::words ? 0 : split == Split::lines ? text.size() : text.find_first_not_of(' ');
+  const bool has_space = first < text.size() && text.find(' ', first) != text.npos;
+  if (has_space || text.find('\n') != text.npos || text.find(kSpaceMarkUtf8) != text.npos) {
     throw nb::value_error("a word has no space, no newline, and a ▁ only at its start");
   }
   table.queue(text, !marked, count, text.data() + text.size());
@@ -127,6 +130,12 @@ void add_columns(WordTable& table, nb::handle words, nb::handle counts) {
   table.flush();
 }
 
+void add_words(WordTable& table, nb::handle words, nb::handle counts, Split split) {
+  if (split == Split::words) return add_columns<queue_word<Split::words>>(table, words, counts);
+  if (split == Split::space_runs) return add_columns<queue_word<Split::space_runs>>(table, words, counts);
+  add_columns<queue_word<Split::lines>>(table, words, counts);
+}
+
 }  // namespace
 
 void bind_count(nb::module_& m) {
@@ -134,13 +143,19 @@ void bind_count(nb::module_& m) {
   nb::exception<NormalizerError>(m, "NormalizerError", PyExc_ValueError);
   nb::exception<DamagedSpill>(m, "DamagedSpillError", PyExc_ValueError);
 
+  nb::enum_<Split>(m, "Split")
+      .value("words", Split::words)
+      .value("space_runs", Split::space_runs)
+      .value("lines", Split::lines);
+
   nb::class_<WordTable>(m, "WordTable")
       .def(nb::init<>())
       .def("__len__", &WordTable::size)
       .def_prop_ro("total", &WordTable::total)
       .def_prop_ro("memory_bytes", &WordTable::memory_bytes)
       .def("columns", &table_columns, nb::kw_only(), nb::arg("ordered") = true)
-      .def("add_columns", &add_columns<queue_word>, nb::arg("words"), nb::arg("counts"))
+      .def("add_columns", &add_words, nb::arg("words"), nb::arg("counts"), nb::kw_only(),
+           nb::arg("split") = Split::words)
       .def("add_pre_tokens", &add_columns<queue_pre_token>, nb::arg("words"), nb::arg("counts"))
       .def(
           "merge", [](WordTable& table, const WordTable& other) { table.merge(other); }, nb::arg("other"),
@@ -187,18 +202,18 @@ void bind_count(nb::module_& m) {
   nb::class_<WordCounter>(m, "WordCounter")
       .def(
           "__init__",
-          [](WordCounter* self, unsigned threads, size_t max_line_bytes, std::shared_ptr<const Normalizer> normalizer) {
-            new (self) WordCounter(threads, {max_line_bytes, std::move(normalizer)});
-          },
-          nb::arg("threads"), nb::arg("max_line_bytes"), nb::arg("normalizer") = nb::none())
+          [](WordCounter* self, unsigned threads, size_t max_line_bytes, std::shared_ptr<const Normalizer> normalizer,
+             Split split) { new (self) WordCounter(threads, {max_line_bytes, std::move(normalizer), split}); },
+          nb::arg("threads"), nb::kw_only(), nb::arg("max_line_bytes") = 0, nb::arg("normalizer") = nb::none(),
+          nb::arg("split") = Split::words)
       .def(
           "add_texts",
-          [](WordCounter& counter, nb::sequence texts) {
+          [](WordCounter& counter, nb::sequence texts, uint64_t copies) {
             const TextBatch batch = texts_of(texts);
             nb::gil_scoped_release unlocked;
-            counter.add(batch.views, batch.known_valid);
+            counter.add(batch.views, batch.known_valid, copies);
           },
-          nb::arg("texts"))
+          nb::arg("texts"), nb::arg("copies") = 1)
       .def(
           "add_arrow",
           [](WordCounter& counter, nb::handle array) {
@@ -238,10 +253,11 @@ void bind_count(nb::module_& m) {
   nb::class_<DocumentCounter>(m, "DocumentCounter")
       .def(
           "__init__",
-          [](DocumentCounter* self, std::shared_ptr<const Normalizer> normalizer) {
-            new (self) DocumentCounter({0, std::move(normalizer)});
+          [](DocumentCounter* self, size_t max_line_bytes, std::shared_ptr<const Normalizer> normalizer, Split split) {
+            new (self) DocumentCounter({max_line_bytes, std::move(normalizer), split});
           },
-          nb::arg("normalizer") = nb::none())
+          nb::kw_only(), nb::arg("max_line_bytes") = 0, nb::arg("normalizer") = nb::none(),
+          nb::arg("split") = Split::words)
       .def(
           "add_training",
           [](DocumentCounter& counter, nb::sequence documents, uint64_t copies) {

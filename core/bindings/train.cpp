@@ -29,8 +29,11 @@ Progress progress_to(const std::optional<nb::callable>& callback) {
 
 TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minimum_frequency, float character_coverage,
                      uint32_t max_sentencepiece_length, bool split_by_unicode_script, bool split_by_number,
-                     bool split_digits, bool add_dummy_prefix, std::vector<std::string> meta_pieces,
-                     const std::string& required_chars, const std::optional<nb::callable>& progress) {
+                     bool split_digits, bool add_dummy_prefix, bool split_by_whitespace,
+                     bool allow_whitespace_only_pieces, bool treat_whitespace_as_suffix, bool auto_character_coverage,
+                     const std::string& pretokenization_delimiter, uint32_t boundary,
+                     std::vector<std::string> meta_pieces, const std::string& required_chars,
+                     const std::optional<nb::callable>& progress) {
   TrainingOptions options;
   options.character_coverage = character_coverage;
   options.max_sentencepiece_length = max_sentencepiece_length;
@@ -38,6 +41,12 @@ TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minim
   options.split_by_number = split_by_number;
   options.split_digits = split_digits;
   options.add_dummy_prefix = add_dummy_prefix;
+  options.split_by_whitespace = split_by_whitespace;
+  options.allow_whitespace_only_pieces = allow_whitespace_only_pieces;
+  options.treat_whitespace_as_suffix = treat_whitespace_as_suffix;
+  options.auto_character_coverage = auto_character_coverage;
+  options.pretokenization_delimiter = pretokenization_delimiter;
+  options.boundary = boundary;
   options.meta_pieces = std::move(meta_pieces);
   for (const char *p = required_chars.data(), *last = p + required_chars.size(); p < last;) {
     const Decoded c = decode_utf8(p, last);
@@ -62,7 +71,8 @@ ByteLevelTrainingResult train_byte_level(const WordTable& table, uint64_t vocab_
 
 void bind_train(nb::module_& m) {
   nb::class_<TrainingResult>(m, "TrainingResult")
-      .def_prop_ro("merges",
+      .def_ro("character_count", &TrainingResult::character_count)
+      .def_prop_ro("merge_frequencies",
                    [](const TrainingResult& result) {
                      nb::dict out;
                      for (const Merge& merge : result.merges) out[nb::cast(merge.piece)] = merge.frequency;
@@ -80,8 +90,10 @@ void bind_train(nb::module_& m) {
 
   m.def("train", &train, nb::arg("words"), nb::kw_only(), nb::arg("vocab_size"), nb::arg("minimum_frequency"),
         nb::arg("character_coverage"), nb::arg("max_sentencepiece_length"), nb::arg("split_by_unicode_script"),
-        nb::arg("split_by_number"), nb::arg("split_digits"), nb::arg("add_dummy_prefix"), nb::arg("meta_pieces"),
-        nb::arg("required_chars"), nb::arg("progress") = nb::none());
+        nb::arg("split_by_number"), nb::arg("split_digits"), nb::arg("add_dummy_prefix"),
+        nb::arg("split_by_whitespace"), nb::arg("allow_whitespace_only_pieces"), nb::arg("treat_whitespace_as_suffix"),
+        nb::arg("auto_character_coverage"), nb::arg("pretokenization_delimiter"), nb::arg("boundary"),
+        nb::arg("meta_pieces"), nb::arg("required_chars"), nb::arg("progress") = nb::none());
 
   nb::class_<ByteLevelTrainingResult>(m, "ByteLevelTrainingResult")
       .def_ro("alphabet", &ByteLevelTrainingResult::alphabet)

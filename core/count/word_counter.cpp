@@ -19,10 +19,12 @@ constexpr size_t kSpan = 1 << 18;  // bytes that a thread takes at a time; longe
 // Visits the separators of a text in order and queues the words between them.
 class Splitter {
  public:
-  Splitter(std::string_view text, uint64_t copies, WordTable& table, CountStatistics& statistics)
+  Splitter(std::string_view text, Split how, uint64_t copies, WordTable& table, CountStatistics& statistics)
       : last_(text.data() + text.size()),
         word_(text.data()),
         line_(text.data()),
+        spaces_end_(text.data()),
+        how_(how),
         copies_(copies),
         table_(table),
         statistics_(statistics) {}
@@ -31,7 +33,15 @@ class Splitter {
   void separator(const char* at) {
     const char c = *at;
     if (c == ' ') {
-      end_word(at, at + 1);
+      if (how_ == Split::words) {
+        end_word(at, at + 1);
+      } else if (how_ == Split::space_runs) {
+        if (at == spaces_end_) {
+          ++spaces_end_;
+        } else {
+          end_word(at, at + 1);
+        }
+      }
     } else if (c == '\n') {
       end_line(at);
     } else if (last_ - at >= 3 && std::memcmp(at, kSpaceMarkUtf8.data(), 3) == 0) {
@@ -43,7 +53,7 @@ class Splitter {
       end_word(at, at);
       ++statistics_.lines;
     }
-    word_ = line_ = at + 1;
+    word_ = line_ = spaces_end_ = at + 1;
     opens_line_ = true;
   }
   void finish() {
@@ -62,13 +72,15 @@ class Splitter {
     } else {
       table_.queue({word_, static_cast<size_t>(at - word_)}, opens_line_, copies_, last_);
     }
-    word_ = next;
+    word_ = spaces_end_ = next;
     opens_line_ = false;
   }
 
   const char* last_;
   const char* word_;
   const char* line_;
+  const char* spaces_end_;  // of the spaces at the start of the word
+  Split how_;
   bool opens_line_ = true;
   uint64_t empty_[2] = {0, 0};
   uint64_t copies_;
@@ -92,14 +104,28 @@ class Splitter {
 void split_baseline(std::string_view text, Splitter& splitter) { PIECEWORK_SPLIT_LOOP(separators_baseline) }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void split_avx2(std::string_view text, Splitter& splitter) {
-  PIECEWORK_SPLIT_LOOP(separators_avx2)
-}
+__attribute__((target("avx2"))) void split_avx2(std::string_view text,
+                                                Splitter& splitter){PIECEWORK_SPLIT_LOOP(separators_avx2)}
 #endif
 #undef PIECEWORK_SPLIT_LOOP
 
-void split(std::string_view text, uint64_t copies, WordTable& table, CountStatistics& statistics) {
-  Splitter splitter(text, copies, table, statistics);
+// A space for each ▁, which only Split::words tells apart from a space.
+std::string replace_marks(std::string_view text) {
+  std::string spaced;
+  spaced.reserve(text.size());
+  for (size_t at; (at = text.find(kSpaceMarkUtf8)) != text.npos; text.remove_prefix(at + kSpaceMarkUtf8.size())) {
+    spaced.append(text.substr(0, at)) += ' ';
+  }
+  return spaced.append(text);
+}
+
+void split(std::string_view text, Split how, uint64_t copies, WordTable& table, CountStatistics& statistics) {
+  std::string spaced;
+  if (how != Split::words && text.find(kSpaceMarkUtf8) != text.npos) {
+    spaced = replace_marks(text);
+    text = spaced;
+  }
+  Splitter splitter(text, how, copies, table, statistics);
 #if defined(__x86_64__)
   if (has_avx2()) {
     split_avx2(text, splitter);
@@ -126,7 +152,7 @@ bool contains_unknown_mark(std::string_view text) {
 
 void count_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
                     CountStatistics& statistics, uint64_t copies) {
-  const auto& [max_line_bytes, normalizer] = settings;
+  const auto& [max_line_bytes, normalizer, how] = settings;
   if (document.empty()) return;
   statistics.bytes += document.size();
   std::string repaired;
@@ -135,7 +161,7 @@ void count_document(std::string_view document, bool known_valid, const CountSett
     document = repaired;
   }
   if (max_line_bytes == 0 && !normalizer && !contains_unknown_mark(document)) {
-    split(document, copies, table, statistics);
+    split(document, how, copies, table, statistics);
     return;
   }
   std::string normalized;
@@ -145,7 +171,7 @@ void count_document(std::string_view document, bool known_valid, const CountSett
       normalizer->normalize(line, normalized);
       line = normalized;
     }
-    split(line, copies, table, statistics);
+    split(line, how, copies, table, statistics);
   };
   while (!document.empty()) {
     const size_t end = document.find('\n');
@@ -165,7 +191,7 @@ void count_document(std::string_view document, bool known_valid, const CountSett
   }
 }
 
-void WordCounter::add(const std::vector<std::string_view>& documents, bool known_valid) {
+void WordCounter::add(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
   std::vector<std::string_view> spans;
   spans.reserve(documents.size());
   for (std::string_view rest : documents) {
@@ -191,7 +217,7 @@ void WordCounter::add(const std::vector<std::string_view>& documents, bool known
   auto work = [&](Lane& lane) {
     for (size_t group; (group = next.fetch_add(1)) + 1 < starts.size();) {
       for (size_t i = starts[group]; i < starts[group + 1]; ++i) {
-        count_document(spans[i], known_valid, settings_, lane.table, lane.statistics);
+        count_document(spans[i], known_valid, settings_, lane.table, lane.statistics, copies);
       }
     }
   };

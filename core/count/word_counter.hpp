@@ -27,11 +27,19 @@ struct CountStatistics {
   }
 };
 
+// What a row of the table is. Training needs longer texts where a piece may reach across spaces.
+enum class Split : uint8_t {
+  words,       // the text between two spaces
+  space_runs,  // a whitespace run with the text that follows; in the key only the ▁ after the first, as spaces
+  lines,       // a whole line, with its spaces
+};
+
 // How documents are counted.
 struct CountSettings {
   size_t max_line_bytes = 0;  // longer lines are dropped; 0: no limit
   // Normalises each line, if given. It must not add a dummy prefix, and its rules must make no newline.
-  std::shared_ptr<const Normalizer> normalizer;
+  std::shared_ptr<const Normalizer> normalizer = nullptr;
+  Split split = Split::words;
 };
 
 // Adds the words of `document` to `table`, each with the count `copies`. The statistics count the document once.
@@ -42,13 +50,13 @@ void count_document(std::string_view document, bool known_valid, const CountSett
 // batches.
 class WordCounter {
  public:
-  WordCounter(unsigned threads, CountSettings settings)
+  explicit WordCounter(unsigned threads, CountSettings settings = {})
       : lanes_(threads ? threads : 1), settings_(std::move(settings)) {}
   WordCounter(const WordCounter&) = delete;
   WordCounter& operator=(const WordCounter&) = delete;
 
-  // Long documents are split at newlines, so that several threads share one.
-  void add(const std::vector<std::string_view>& documents, bool known_valid);
+  // Long documents are split at newlines, so that several threads share one. Each document counts `copies` times.
+  void add(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies = 1);
   size_t memory_bytes() const;
   const CountStatistics& statistics() const { return statistics_; }
   WordTable finish();

@@ -29,7 +29,8 @@ inline uint64_t multiply_counts(uint64_t a, uint64_t b) {
   return product;
 }
 
-// A word and its count. A word that opens a line is kept apart: it gets a ▁ only where a recipe has add_dummy_prefix.
+// A word and its count, without its ▁. A word that opens a line is kept apart: it gets a ▁ only where a recipe has
+// add_dummy_prefix.
 struct Word {
   std::string_view bytes;
   bool opens_line;

@@ -36,7 +36,7 @@ WordTable any_words(Random& random) {
     words += words_in(document);
     bytes += document.size();
   }
-  WordCounter one(1, 0), three(3, 0);
+  WordCounter one(1), three(3);
   one.add(views, false);
   for (const std::string_view view : views) three.add({view}, false);
   REQUIRE(one.statistics().bytes == bytes);

@@ -288,7 +288,7 @@ TEST(counting_valid_text_needs_no_check) {
 }
 
 Counted count_on(unsigned threads, const std::vector<std::string>& documents, size_t batch) {
-  WordCounter counter(threads, {});
+  WordCounter counter(threads);
   std::vector<Exact> kept;
   for (const std::string& document : documents) kept.emplace_back(document);
   for (size_t at = 0; at < kept.size(); at += batch) {
@@ -339,7 +339,7 @@ TEST(counting_spans_are_cut_at_newlines_only) {
 }
 
 TEST(counting_nothing) {
-  WordCounter counter(3, {});
+  WordCounter counter(3);
   counter.add({}, false);
   counter.add({std::string_view()}, true);
   CHECK_EQUAL(counter.statistics().bytes, 0);

@@ -45,10 +45,17 @@ TEST(alphabet_counts_the_mark) {
   CHECK_EQUAL(characters({{"ab", 1}, {"▁b", 1}}, options), {"b", "▁", "a"});
 }
 
-TEST(alphabet_nul_and_tab) {
-  CHECK_EQUAL(characters({{"a\tb\0c"s, 1}, {"\t\t", 5}}, plain()), {"a", "b", "c"});
-  // Tabs count: 3 of 4 characters are covered before b. If tabs did not count, 1 of 2 would be.
+TEST(alphabet_nul_and_boundary) {
+  CHECK_EQUAL(characters({{"a\tb\0c"s, 1}, {"\t\t", 5}}, plain()), {"\t", "a", "b", "c"});
+  CHECK_EQUAL(characters({{"a\x1F"
+                           "b",
+                           1}},
+                         plain()),
+              {"a", "b"});
   TrainingOptions options = plain();
+  options.boundary = '\t';
+  CHECK_EQUAL(characters({{"a\tb\0c"s, 1}, {"\t\t", 5}}, options), {"a", "b", "c"});
+  // Tabs count: 3 of 4 characters are covered before b. If tabs did not count, 1 of 2 would be.
   options.character_coverage = 0.75F;
   CHECK_EQUAL(characters({{"a\t\tb", 1}}, options), {"a"});
   CHECK_EQUAL(characters({{"a\0\0b"s, 1}}, options), {"a", "b"});
@@ -85,15 +92,31 @@ TEST(alphabet_overflow_is_an_error) {
 std::string form_of(const TrainingForm& form) { return (form.marked ? "▁" : "") + std::string(form.text); }
 
 TEST(training_form_marks_and_replaces) {
-  std::string buffer;
-  const PrefixMatcher none, meta({"<s>", "<s>x", "▁b"});
-  CHECK_EQUAL(form_of(training_form({"ab", true, 1}, true, none, buffer)), "▁ab");
-  CHECK_EQUAL(form_of(training_form({"ab", true, 1}, false, none, buffer)), "ab");
-  CHECK_EQUAL(form_of(training_form({"ab", false, 1}, false, none, buffer)), "▁ab");
-  CHECK_EQUAL(form_of(training_form({"a<s><s>xy<s", true, 1}, false, meta, buffer)), "a\t\ty<s");
-  CHECK_EQUAL(form_of(training_form({"bc", false, 1}, false, meta, buffer)), "\tc");
-  CHECK_EQUAL(form_of(training_form({"bc", true, 1}, false, meta, buffer)), "bc");
-  CHECK_EQUAL(form_of(training_form({"", true, 1}, false, meta, buffer)), "");
+  const auto form = [](const TrainingOptions& options, const Word& word) {
+    return form_of(FormMaker(options).form(word));
+  };
+  TrainingOptions options = plain();
+  CHECK_EQUAL(form(options, {"ab", true, 1}), "ab");
+  CHECK_EQUAL(form(options, {"ab", false, 1}), "▁ab");
+  options.add_dummy_prefix = true;
+  CHECK_EQUAL(form(options, {"ab", true, 1}), "▁ab");
+  options.treat_whitespace_as_suffix = true;
+  CHECK_EQUAL(form(options, {"ab c", true, 1}), "ab▁c▁");
+  options = plain();
+  options.meta_pieces = {"<s>", "<s>x", "▁b", "d▁e"};
+  CHECK_EQUAL(form(options, {"a<s><s>xy<s", true, 1}), "a\x1F\x1Fy<s");
+  CHECK_EQUAL(form(options, {"bc", false, 1}),
+              "\x1F"
+              "c");
+  CHECK_EQUAL(form(options, {"bc", true, 1}), "bc");
+  CHECK_EQUAL(form(options, {"d e bc", true, 1}),
+              "\x1F\x1F"
+              "c");
+  CHECK_EQUAL(form(options, {"", true, 1}), "");
+  options.boundary = '\t';
+  CHECK_EQUAL(form(options, {"a<s>b", true, 1}), "a\tb");
+  options.pretokenization_delimiter = "||";
+  CHECK_EQUAL(form(options, {"a||b", true, 1}), "a\tb");
 }
 
 // The flag of a chunk is set where it does not start with ▁, so it reads as a word does.
@@ -102,7 +125,12 @@ TEST(chunks_of_one_character_are_left_out) {
 }
 
 TEST(chunks_end_where_nothing_merges) {
-  CHECK_EQUAL(chunks({{"ab\tcd\0ef"s, 1}, {"ab", 1}}, plain()), {{"ab", 2}, {"cd", 1}, {"ef", 1}});
+  CHECK_EQUAL(chunks({{"ab\x1F"
+                       "cd\0ef"s,
+                       1},
+                      {"ab", 1}},
+                     plain()),
+              {{"ab", 2}, {"cd", 1}, {"ef", 1}});
   TrainingOptions options = plain();
   options.meta_pieces = {"<s>"};
   CHECK_EQUAL(chunks({{"ab<s>ab", 1}}, options), {{"ab", 2}});

@@ -8,7 +8,6 @@
 namespace piecework {
 namespace {
 
-constexpr char32_t kBoundary = '\t';
 constexpr size_t kCodePoints = 0x110000;
 constexpr size_t kCheckpoint = 1 << 14;
 
@@ -29,49 +28,76 @@ bool may_contain_meta(std::string_view text, const PrefixMatcher& meta) {
 
 }  // namespace
 
-TrainingForm training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta, std::string& buffer) {
-  const bool marked = add_dummy_prefix || !word.opens_line;
-  if (meta.empty() || !(may_contain_meta(word.bytes, meta) || (marked && meta.may_start(kSpaceMarkUtf8[0])))) {
-    return {marked, word.bytes};
-  }
-  std::string form(marked ? kSpaceMarkUtf8 : std::string_view());
-  form += word.bytes;
-  buffer.clear();
-  for (std::string_view rest = form; !rest.empty();) {
-    if (const size_t length = meta.match(rest)) {
-      buffer += static_cast<char>(kBoundary);
-      rest.remove_prefix(length);
+FormMaker::FormMaker(const TrainingOptions& options) : options_(options), meta_(options.meta_pieces) {}
+
+bool FormMaker::has_match(const Word& word, bool marked) const {
+  if (meta_.empty()) return false;
+  const bool has_mark = marked || word.bytes.find(' ') != word.bytes.npos;
+  return may_contain_meta(word.bytes, meta_) || (has_mark && meta_.may_start(kSpaceMarkUtf8[0]));
+}
+
+TrainingForm FormMaker::form(const Word& word) {
+  const bool marked = options_.add_dummy_prefix || !word.opens_line;
+  const bool suffix = options_.treat_whitespace_as_suffix;
+  const std::string& delimiter = options_.pretokenization_delimiter;
+  if (!suffix && delimiter.empty() && !has_match(word, marked)) return {marked, word.bytes};
+  marked_.clear();
+  if (marked && !suffix) marked_ += kSpaceMarkUtf8;
+  for (const char c : word.bytes) {
+    if (c == ' ') {
+      marked_ += kSpaceMarkUtf8;
     } else {
-      const size_t length_one = decode_utf8(rest.data(), rest.data() + rest.size()).length;
-      buffer.append(rest.substr(0, length_one));
-      rest.remove_prefix(length_one);
+      marked_ += c;
     }
   }
-  return {false, buffer};
+  if (marked && suffix) marked_ += kSpaceMarkUtf8;
+  form_.clear();
+  for (std::string_view rest = marked_; !rest.empty();) {
+    size_t length = meta_.match(rest);
+    if (length) {
+      append_utf8(form_, options_.boundary);
+    } else {
+      length = decode_utf8(rest.data(), rest.data() + rest.size()).length;
+      form_.append(rest.substr(0, length));
+    }
+    rest.remove_prefix(length);
+  }
+  if (!delimiter.empty()) {
+    marked_.swap(form_);
+    form_.clear();
+    size_t start = 0;
+    for (size_t at; (at = marked_.find(delimiter, start)) != marked_.npos; start = at + delimiter.size()) {
+      form_.append(marked_, start, at - start);
+      append_utf8(form_, options_.boundary);
+    }
+    form_.append(marked_, start);
+  }
+  return {false, form_};
 }
 
 Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint) {
-  const PrefixMatcher meta(options.meta_pieces);
+  FormMaker forms(options);
   std::vector<uint64_t> counts(kSpaceMark + 1, 0);  // by code point; grows up to the largest one found
   uint64_t all = 0;
-  std::string buffer;
   for (size_t i = 0; i < words.size(); ++i) {
     if (i % kCheckpoint == 0 && checkpoint) checkpoint();
     const Word word = words.at(i);
-    const TrainingForm form = training_form(word, options.add_dummy_prefix, meta, buffer);
+    const TrainingForm form = forms.form(word);
     uint64_t length = form.marked;
     counts[kSpaceMark] += form.marked ? word.count : 0;
     for (const char *p = form.text.data(), *last = p + form.text.size(); p < last;) {
       const Decoded c = decode_utf8(p, last);
       p += c.length;
       if (c.code == 0) continue;
-      if (c.code >= counts.size()) counts.resize(std::min<size_t>(c.code * size_t{2}, kCodePoints));
-      counts[c.code] += word.count;  // cannot overflow unless the sum of all does, which is checked below
+      const char32_t code = c.code == ' ' ? kSpaceMark : c.code;
+      if (code >= counts.size()) counts.resize(std::min<size_t>(code * size_t{2}, kCodePoints));
+      counts[code] += word.count;  // cannot overflow unless the sum of all does, which is checked below
       ++length;
     }
     all = add_counts(all, multiply_counts(length, word.count));
   }
 
+  total_ = all;
   for (const char32_t code : options.required_chars) {
     if (code < kCodePoints && code >= counts.size()) counts.resize(code + 1);
   }
@@ -94,12 +120,13 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
   // limit the last digit decides.
   uint64_t covered = 0;
   for (const Character& c : found) {
-    if (static_cast<float>(1.0 * static_cast<double>(covered) / static_cast<double>(all)) >=
-        options.character_coverage) {
+    if (!options.auto_character_coverage &&
+        static_cast<float>(1.0 * static_cast<double>(covered) / static_cast<double>(all)) >=
+            options.character_coverage) {
       break;
     }
     covered += c.count;
-    if (c.code != kBoundary) characters_.push_back(c);
+    if (c.code != options.boundary) characters_.push_back(c);
   }
   std::sort(characters_.begin(), characters_.end(), [](const Character& a, const Character& b) {
     return a.count != b.count ? a.count > b.count : a.code < b.code;
@@ -129,18 +156,20 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
 
 WordTable split_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
                             const Checkpoint& checkpoint) {
-  const PrefixMatcher meta(options.meta_pieces);
+  FormMaker forms(options);
   const bool mark_merges = alphabet.sides_of(kSpaceMark).merges;
+  const bool splits = options.split_by_whitespace, suffix = options.treat_whitespace_as_suffix;
+  const bool keeps_runs = options.allow_whitespace_only_pieces;
   WordTable chunks;
-  std::string buffer;
   for (size_t i = 0; i < words.size(); ++i) {
     if (i % kCheckpoint == 0 && checkpoint) checkpoint();
     const Word word = words.at(i);
     if (word.count == 0) continue;
-    const TrainingForm form = training_form(word, options.add_dummy_prefix, meta, buffer);
+    const TrainingForm form = forms.form(word);
     const char* const last = form.text.data() + form.text.size();
     const char* start = form.text.data();
     bool marked = form.marked && mark_merges;  // the chunk starts with ▁, which is not in its bytes
+    bool after_mark = marked;                  // the previous character is ▁
     size_t length = marked;                    // characters of the chunk
     uint8_t right = kAnyScript;                // the script at the chunk's right side
     const auto end_chunk = [&](const char* at, const char* next) {
@@ -153,18 +182,23 @@ WordTable split_into_chunks(const WordTable& words, const Alphabet& alphabet, co
     for (const char* p = start; p < last;) {
       const Decoded c = decode_utf8(p, last);
       const char* const next = p + c.length;
-      const Alphabet::Sides sides = alphabet.sides_of(c.code);
+      const char32_t code = c.code == ' ' ? kSpaceMark : c.code;
+      const bool is_mark = code == kSpaceMark;
+      const Alphabet::Sides sides = alphabet.sides_of(code);
       if (!sides.merges) {
         end_chunk(p, next);
-      } else if (c.code == kSpaceMark) {
+      } else if (is_mark && splits && !suffix && !(keeps_runs && after_mark)) {
         end_chunk(p, next);
         marked = true;
         length = 1;
       } else {
-        if (right != sides.left && right != kAnyScript && sides.left != kAnyScript) end_chunk(p, p);
+        const bool ends_word = splits && suffix && after_mark && !(keeps_runs && is_mark);
+        const bool other_script = right != sides.left && right != kAnyScript && sides.left != kAnyScript;
+        if (ends_word || other_script) end_chunk(p, p);
         ++length;
         right = sides.right;
       }
+      after_mark = is_mark && sides.merges;
       p = next;
     }
     end_chunk(last, last);

@@ -18,8 +18,14 @@ struct TrainingOptions {
   bool split_by_number = true;
   bool split_digits = false;
   bool add_dummy_prefix = true;
-  std::vector<std::string> meta_pieces;  // each occurrence in the text becomes a boundary
-  std::u32string required_chars;         // always in the alphabet, even if the text lacks them
+  bool split_by_whitespace = true;
+  bool allow_whitespace_only_pieces = false;
+  bool treat_whitespace_as_suffix = false;
+  bool auto_character_coverage = false;   // every character is in the alphabet; train_bpe selects among them at the end
+  char32_t boundary = 0x1F;               // stands for a meta piece: U+001F since SentencePiece 0.2.3, before it TAB
+  std::string pretokenization_delimiter;  // becomes a boundary, as meta pieces do
+  std::vector<std::string> meta_pieces;   // each occurrence in the text becomes a boundary
+  std::u32string required_chars;          // always in the alphabet, even if the text lacks them
 };
 
 // Called from time to time during long work. It may throw to stop the work.
@@ -45,6 +51,8 @@ class Alphabet {
   Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint = {});
 
   const std::vector<Character>& characters() const { return characters_; }
+  // The number of characters in the text, boundaries included.
+  uint64_t total() const { return total_; }
   static constexpr uint32_t kNone = UINT32_MAX;
   // Defined only for characters of the words, required characters and ▁: the tables have no larger code points.
   uint32_t index_of(char32_t code) const { return indices_[code]; }
@@ -60,18 +68,32 @@ class Alphabet {
 
  private:
   std::vector<Character> characters_;
+  uint64_t total_ = 0;
   std::vector<uint32_t> indices_;  // by code point
   std::vector<Sides> sides_;       // by code point
   std::vector<ScriptSpan> scripts_;
 };
 
-// A word as the trainer sees it: each meta piece is replaced by a TAB. `marked`: a ▁ comes before the text.
+// A word as the trainer sees it: each meta piece is replaced by the boundary. `marked`: a ▁ comes before the text. A
+// space in the text is a ▁ too: tables of whitespace runs or of lines have them.
 struct TrainingForm {
   bool marked;
   std::string_view text;
 };
-// The result may refer to `buffer`; most words do not need it.
-TrainingForm training_form(const Word& word, bool add_dummy_prefix, const PrefixMatcher& meta, std::string& buffer);
+
+// Makes training forms. A form is valid until the next call.
+class FormMaker {
+ public:
+  explicit FormMaker(const TrainingOptions& options);
+  TrainingForm form(const Word& word);
+
+ private:
+  bool has_match(const Word& word, bool marked) const;
+
+  const TrainingOptions& options_;
+  PrefixMatcher meta_;
+  std::string marked_, form_;
+};
 
 // Splits each word where no merge can happen, and adds up the counts of equal chunks. On 100 MB of text 1.2 million
 // words become 0.5 million chunks. The opens_line flag of a chunk is set when it does NOT start with ▁.

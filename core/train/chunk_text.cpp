@@ -78,7 +78,7 @@ ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
     if (!chunk.opens_line) symbols_.push_back(space_mark);
     for (const char *p = chunk.bytes.data(), *last = p + chunk.bytes.size(); p < last;) {
       const Decoded c = decode_utf8(p, last);
-      symbols_.push_back(alphabet.index_of(c.code));
+      symbols_.push_back(c.code == ' ' ? space_mark : alphabet.index_of(c.code));
       p += c.length;
     }
   });

@@ -12,6 +12,7 @@
 #include "text/hash.hpp"
 #include "text/unicode_scripts.hpp"
 #include "text/utf8.hpp"
+#include "train/auto_coverage.hpp"
 #include "train/byte_alphabet.hpp"
 #include "train/chunk_text.hpp"
 
@@ -25,6 +26,7 @@ struct Symbol {
   uint32_t length;       // in characters
   uint32_t changed = 0;  // the last merge that consumed one of its occurrences
   ScriptSpan script;
+  bool has_mark, all_marks;  // whether some character, every character is ▁
 };
 
 // Two symbols that are, or were, next to each other.
@@ -41,6 +43,7 @@ struct InitialSymbol {
   std::string text;
   uint32_t length;  // in characters
   ScriptSpan script;
+  bool is_mark = false;  // it is ▁
 };
 
 // What tells byte-level training from SentencePiece's.
@@ -55,6 +58,10 @@ struct MergeRule {
   // symbol. docs/exactness.md shows that the symbol is then a special token that has not occurred before, so the
   // frequency of a pair still only falls.
   bool merges_known_strings = false;
+  // Where a piece of SentencePiece may have ▁.
+  bool split_by_whitespace = true;
+  bool allow_whitespace_only_pieces = false;
+  bool treat_whitespace_as_suffix = false;
 };
 
 // A pair with what decides the order of merges: frequency, then what the rule says.
@@ -87,8 +94,9 @@ class Trainer {
   uint32_t length_of(const Pair& pair) const { return symbols_[pair.left].length + symbols_[pair.right].length; }
   // What the order of merges asks about: nothing where ids decide.
   uint32_t ordering_length(const Pair& pair) const { return rule_.ties_by_ids ? 0 : length_of(pair); }
-  uint32_t add_symbol(std::string_view text, uint32_t length, ScriptSpan script);
+  uint32_t add_symbol(std::string_view text, uint32_t length, ScriptSpan script, bool has_mark, bool all_marks);
   bool mergeable(uint32_t left, uint32_t right) const;
+  bool marks_allow(const Symbol& left, const Symbol& right) const;
   void find_first_pairs();
   void count_again(Pair& pair);
   bool is_exact(const Pair& pair) const {
@@ -154,12 +162,14 @@ Trainer::Trainer(ChunkText text, const std::vector<InitialSymbol>& alphabet, con
       least_frequency_(least_frequency),
       checkpoint_(std::move(checkpoint)),
       waiting_(kLevels) {
-  for (const InitialSymbol& symbol : alphabet) add_symbol(symbol.text, symbol.length, symbol.script);
+  for (const InitialSymbol& symbol : alphabet) {
+    add_symbol(symbol.text, symbol.length, symbol.script, symbol.is_mark, symbol.is_mark);
+  }
   find_first_pairs();
 }
 
-uint32_t Trainer::add_symbol(std::string_view text, uint32_t length, ScriptSpan script) {
-  symbols_.push_back({texts_.size(), static_cast<uint32_t>(text.size()), length, 0, script});
+uint32_t Trainer::add_symbol(std::string_view text, uint32_t length, ScriptSpan script, bool has_mark, bool all_marks) {
+  symbols_.push_back({texts_.size(), static_cast<uint32_t>(text.size()), length, 0, script, has_mark, all_marks});
   texts_.append(text);
   left_slots_.emplace_back();
   right_slots_.emplace_back();
@@ -170,8 +180,19 @@ bool Trainer::mergeable(uint32_t left, uint32_t right) const {
   const Symbol &l = symbols_[left], &r = symbols_[right];
   const uint64_t length = uint64_t{l.length} + r.length;
   if (length > rule_.max_length && (length > 2 || rule_.limits_first_pairs)) return false;
+  if ((l.has_mark || r.has_mark) && !marks_allow(l, r)) return false;
   return l.script.last == kAnyScript || r.script.first == kInherited || r.script.first == kAnyScript ||
          l.script.last == r.script.first;
+}
+
+// Where a piece may have ▁. Split at whitespace: only at its start, or with treat_whitespace_as_suffix only at its end.
+// Not split: anywhere but at its end, or with treat_whitespace_as_suffix at its start. Pieces of ▁ alone are an option.
+bool Trainer::marks_allow(const Symbol& left, const Symbol& right) const {
+  if (left.all_marks && right.all_marks) return rule_.allow_whitespace_only_pieces;
+  const Symbol& outer = rule_.treat_whitespace_as_suffix ? right : left;  // it has the ▁ at the right place
+  const Symbol& inner = rule_.treat_whitespace_as_suffix ? left : right;
+  if (rule_.split_by_whitespace) return !inner.has_mark && !(outer.all_marks && outer.length > 1);
+  return !inner.all_marks;
 }
 
 void Trainer::find_first_pairs() {
@@ -433,7 +454,9 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
       if (is_new) {
         const ScriptSpan l = symbols_[pair.left].script, r = symbols_[pair.right].script;
         const ScriptSpan script{l.first != kInherited ? l.first : r.first, r.first != kInherited ? r.last : l.last};
-        add_symbol(piece, length_of(pair), script);
+        const Symbol &left = symbols_[pair.left], &right = symbols_[pair.right];
+        const bool has_mark = left.has_mark || right.has_mark, all_marks = left.all_marks && right.all_marks;
+        add_symbol(piece, length_of(pair), script, has_mark, all_marks);
         ++added;
       }
       symbols_[pair.left].changed = symbols_[pair.right].changed = merges_;
@@ -481,21 +504,29 @@ TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options,
   const Alphabet alphabet(words, options, checkpoint);
   TrainingResult result;
   result.characters = alphabet.characters();
-  const uint64_t taken = options.meta_pieces.size() + alphabet.characters().size();
+  result.character_count = alphabet.total();
+  const bool selects = options.auto_character_coverage;
+  const uint64_t taken = options.meta_pieces.size() + (selects ? 0 : alphabet.characters().size());
   if (taken >= vocab_size) return result;
   std::vector<InitialSymbol> symbols;
   for (uint32_t index = 0; index < alphabet.characters().size(); ++index) {
     std::string utf8;
     append_utf8(utf8, alphabet.characters()[index].code);
-    symbols.push_back({std::move(utf8), 1, alphabet.script_span(index)});
+    const bool is_mark = utf8 == kSpaceMarkUtf8;
+    symbols.push_back({std::move(utf8), 1, alphabet.script_span(index), is_mark});
   }
   MergeRule rule;
   rule.max_length = options.max_sentencepiece_length;
+  rule.split_by_whitespace = options.split_by_whitespace;
+  rule.allow_whitespace_only_pieces = options.allow_whitespace_only_pieces;
+  rule.treat_whitespace_as_suffix = options.treat_whitespace_as_suffix;
   const auto make_text = [&] {
     const WordTable chunks = split_into_chunks(words, alphabet, options, checkpoint);
     return std::pair(ChunkText(chunks, alphabet), chunks.total());
   };
-  result.merges = run_with_guess(make_text, symbols, rule, vocab_size - taken, minimum_frequency, progress, checkpoint);
+  const uint64_t wanted = vocab_size - taken;
+  result.merges = run_with_guess(make_text, symbols, rule, wanted, minimum_frequency, progress, checkpoint);
+  if (selects) select_characters(result, wanted);
   return result;
 }
 

@@ -21,6 +21,7 @@ struct Merge {
 struct TrainingResult {
   std::vector<Merge> merges;          // in order; fewer than wanted only if the text allows no more
   std::vector<Character> characters;  // the characters of the vocabulary, in its order
+  uint64_t character_count = 0;       // characters in the text, each as often as it occurs
 };
 
 // Called often with the number of merges done and wanted. During long steps it is called with (0, UINT64_MAX), which

@@ -107,6 +107,10 @@ def test_training_from_counts(run: Run, tmp_path: Path) -> None:  # noqa: F811
 
 def test_the_model_does_not_tell() -> None:
     """It is no setting of SentencePiece's, and not written into the model."""
-    counts = pw.count_words(["en ros är en ros"])
-    plain, cleaned = (pw.train(counts, pw.Recipe(vocab_size=15, **more)) for more in ({}, {"clean_up": "gpt-sw3"}))
+    plain, cleaned = (
+        pw.train(pw.count_words(["en ros är en ros"], **more), pw.Recipe(vocab_size=15, **more))
+        for more in ({}, {"clean_up": "gpt-sw3"})
+    )
     assert plain.model_bytes == cleaned.model_bytes
+    with pytest.raises(pw.InputError, match="clean_up = gpt-sw3: documents are cleaned before they are counted"):
+        pw.train(pw.count_words(["en ros"]), pw.Recipe(vocab_size=15, clean_up="gpt-sw3"))

@@ -44,12 +44,7 @@ def outcome(call: Callable[[], Any]) -> Any:
 # Of these values Piecework says that it does not have them; SentencePiece trains with some, and refuses the others.
 NOT_HERE = {
     ("input_format", "x"),
-    ("input_sentence_size", 7),
-    ("split_by_whitespace", False),
-    ("treat_whitespace_as_suffix", True),
-    ("allow_whitespace_only_pieces", True),
     ("use_all_vocab", True),
-    ("pretokenization_delimiter", "x"),
     ("seed_sentencepieces_file", "x"),
 }
 
@@ -109,6 +104,32 @@ def test_defaults() -> None:
             trainer.train(sentence_iterator=iter(lines), model_writer=model, **given)
             models.append(model.getvalue())
         assert models[0] == models[1], names
+
+
+@pytest.mark.parametrize("input_format", ["text", "tsv"])
+def test_the_first_sentences(input_format: str) -> None:
+    lines = [
+        f"{'x' * 300 if number % 7 == 0 else ''}a{number} b▅" if number % 5 == 0 else f"c{number} d{number % 3}"
+        for number in range(400)
+    ]
+    if input_format == "tsv":
+        lines = [f"{line}\t{1 + number % 4}" for number, line in enumerate(lines)]
+    arguments = {
+        "input_sentence_size": 150,
+        "shuffle_input_sentence": False,
+        "max_sentence_length": 200,
+        "input_format": input_format,
+        "vocab_size": 200,
+        "hard_vocab_limit": False,
+    }
+    assert trained(BOTH[0], lines, **arguments) == trained(BOTH[1], lines, **arguments)
+
+
+@pytest.mark.parametrize("line", ["a", "a\tb", "a\t0", "a\t1\t2", "a\t-1"])
+def test_lines_that_are_no_tsv(line: str) -> None:
+    for trainer in BOTH:
+        with pytest.raises(RuntimeError):
+            trained(trainer, [line], input_format="tsv")
 
 
 def test_long_lines_are_left_out_as_by_default() -> None:
@@ -203,7 +224,7 @@ def test_too_large_a_vocabulary_says_the_same_size() -> None:
 def test_what_is_not_here_says_so() -> None:
     for arguments, reason in (
         ({"model_type": "unigram"}, "BPE"),
-        ({"input_sentence_size": 100}, "random"),
+        ({"input_sentence_size": 101}, "random"),
         ({"pretokenizer": str.split}, "word counts"),
     ):
         with pytest.raises(NotImplementedError, match=reason):

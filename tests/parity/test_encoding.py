@@ -1,4 +1,4 @@
-"""Encoding and decoding give what SentencePiece 0.2.2 gives, for our models and for models of others."""
+"""Encoding and decoding give what SentencePiece gives, for our models and for models of others."""
 
 import random
 from collections.abc import Callable, Mapping

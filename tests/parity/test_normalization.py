@@ -44,7 +44,7 @@ def random_recipe(rng: random.Random) -> pw.Recipe:
         "character_coverage": rng.choice([0.98, 0.9995, 1.0]),
         "user_defined_symbols": rng.choice([[], ["ﬁ", "<x>"], ["½"]]),
     }
-    return pw.Recipe(vocab_size=2_000, hard_vocab_limit=False, max_sentence_length=2**20, **settings)
+    return pw.Recipe(vocab_size=2_000, hard_vocab_limit=False, max_sentence_length=2**30, **settings)
 
 
 def train(texts: list[str], recipe: pw.Recipe) -> pw.Tokenizer:

@@ -108,7 +108,7 @@ def test_the_prefix_is_put_before_the_first_word() -> None:
     assert merges([" ab"], add_dummy_prefix=False) == ["ab", "▁ab", "▁a"]
 
 
-@pytest.mark.parametrize("boundary", ["<s>", "</s>", "<unk>", "<x>", "<c>", "\t", "\0"], ids=repr)
+@pytest.mark.parametrize("boundary", ["<s>", "</s>", "<unk>", "<x>", "<c>", "\x1f", "\0"], ids=repr)
 def test_nothing_merges_through_a_meta_piece(boundary: str) -> None:
     lines = [f"ab{boundary}ab"]
     options = {"user_defined_symbols": ["<x>"], "control_symbols": ["<c>"], "add_dummy_prefix": False}
@@ -138,8 +138,9 @@ def test_characters_by_count_then_code_point() -> None:
         ("a" * 98 + "bc", 0.9801, "ab"),
         ("a" * 98 + "bc", 0.99, "ab"),
         ("a" * 98 + "bc", 1.0, "abc"),
-        # A tab counts as covered, but is never required; NUL does not count at all.
-        ("a" * 97 + "\t\tb", 0.99, "a"),
+        # The boundary counts as covered, but is never required; NUL does not count at all.
+        ("a" * 97 + "\x1f\x1fb", 0.99, "a"),
+        ("a" * 97 + "\t\tb", 0.99, "a\t"),
         ("a" * 99 + "\0b", 0.99, "a"),
         ("a" * 98 + "\0\0\0bc", 0.99, "ab"),
     ],

@@ -215,7 +215,13 @@ def _count(
     started = time.monotonic()
     # Only if it is set: SentencePiece's default drops lines of more than 4,192 bytes, which is often much text.
     longest = recipe.max_sentence_length if "max_sentence_length" in recipe.model_fields_set else None
-    counter = WordCounter(threads=threads, max_sentence_length=longest, normalization=recipe.normalization())
+    counter = WordCounter(
+        threads=threads,
+        max_sentence_length=longest,
+        normalization=recipe.normalization(),
+        split=recipe.split(),
+        clean_up=recipe.clean_up,
+    )
     total_bytes = sum(file.size_bytes for file in files)
     read_bytes = 0
     with show_progress(terminal, "counting", "bytes") as update:

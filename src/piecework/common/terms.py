@@ -2,11 +2,13 @@
 
 from typing import Literal
 
-__all__ = ["CUT", "MULTILINGUAL", "OVERALL", "TIKTOKEN", "CleanUp", "PieceType", "RunOrder"]
+__all__ = ["CUT", "MULTILINGUAL", "OVERALL", "TIKTOKEN", "CleanUp", "PieceType", "RunOrder", "Split"]
 
 PieceType = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
 RunOrder = Literal["paper", "portable"]
 CleanUp = Literal["gpt-sw3"]
+Split = Literal["words", "space_runs", "lines"]
+"""What a row of training counts is: a word, a whitespace run with the text that follows it, or a whole line."""
 
 OVERALL = "overall"
 """The name for all languages together in results."""

@@ -31,6 +31,7 @@ _SHAPE: Mapping[str, Shape] = {
         "max_sentence_length": int | None,
         "clean_up": Optional(str),
         "normalization": Optional(dict),
+        "split": Optional(str),
         "subsets": [
             {
                 "category": str,

@@ -178,6 +178,8 @@ class _LocalCount:
             self.partial.folder,
             self.table_bytes,
             normalization=self.plan.study.recipe.normalization(),
+            max_sentence_length=self.plan.study.max_sentence_length,
+            split=self.plan.study.recipe.split(),
             strict=self.strict,
         )
         done_bytes = sum(shards[index].size_bytes for index in done)

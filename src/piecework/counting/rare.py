@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework import _core
+from piecework.common.terms import Split
 from piecework.counting.machine import free_memory_bytes
 from piecework.counting.spill_files import few_files
 from piecework.errors import InputError
@@ -142,7 +143,9 @@ def _summed(pairs: np.ndarray[Any, Any], weights: np.ndarray[Any, Any]) -> tuple
     return pairs[starts], np.add.reduceat(weights, starts) if len(pairs) else weights
 
 
-def add_up(batches: Iterable[tuple[Any, Any]], *, memory_bytes: int | None = None) -> Iterator[WordForms]:
+def add_up(
+    batches: Iterable[tuple[Any, Any]], *, split: Split = "words", memory_bytes: int | None = None
+) -> Iterator[WordForms]:
     """Add up the counts of each word over all batches, and bring its two forms together.
 
     Takes at most about `memory_bytes` (by default a quarter of the free memory): a larger table goes to spill files.
@@ -157,7 +160,7 @@ def add_up(batches: Iterable[tuple[Any, Any]], *, memory_bytes: int | None = Non
     try:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            files = _write_spill_files(batches, folder, limit)
+            files = _write_spill_files(batches, folder, split=split, memory_bytes=limit)
             merger = _core.WordFormMerger(*(few_files(files[form], folder / form) for form in _FORMS))
             while len((forms := _next_forms(merger)).words):
                 yield forms
@@ -168,7 +171,9 @@ def add_up(batches: Iterable[tuple[Any, Any]], *, memory_bytes: int | None = Non
         raise InputError(f"{folder}: cannot add up the counts here: {error}; set TMPDIR to another folder") from error
 
 
-def _write_spill_files(batches: Iterable[tuple[Any, Any]], folder: Path, limit: int) -> dict[str, list[Path]]:
+def _write_spill_files(
+    batches: Iterable[tuple[Any, Any]], folder: Path, *, split: Split, memory_bytes: int
+) -> dict[str, list[Path]]:
     """Write the words to spill files, by form. A file is written when the table in memory exceeds the limit."""
     files: dict[str, list[Path]] = {form: [] for form in _FORMS}
     table = _core.WordTable()
@@ -180,8 +185,8 @@ def _write_spill_files(batches: Iterable[tuple[Any, Any]], folder: Path, limit: 
             files[form].append(path)
 
     for words, counts in batches:
-        table.add_columns(words, counts)
-        if table.memory_bytes > limit:
+        table.add_columns(words, counts, split=_core.Split[split])
+        if table.memory_bytes > memory_bytes:
             write()
             table = _core.WordTable()
     write()

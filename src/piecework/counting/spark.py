@@ -126,6 +126,8 @@ class SparkCount:
                 "tables": TABLES,
                 "table_bytes": self.table_bytes,
                 "strict": self.strict,
+                "max_sentence_length": self.plan.study.max_sentence_length,
+                "split": self.plan.study.recipe.split(),
             }
         )
         environment = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}

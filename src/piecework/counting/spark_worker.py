@@ -81,12 +81,15 @@ class CountTask:
 
         import pyarrow as pa
 
+        from piecework.counting.tables import DocumentCounter
         from piecework.counting.worker import filled_counters
 
         counters = filled_counters(
             shard,
             sampler=sampler,
-            normalization=pickle.loads(job["normalization"]),
+            counter=DocumentCounter(
+                pickle.loads(job["normalization"]), max_sentence_length=job["max_sentence_length"], split=job["split"]
+            ),
             table_bytes=job["table_bytes"],
             strict=job["strict"],
             report=lambda _: None,

@@ -116,15 +116,20 @@ class Counts:
         denominator = math.lcm(*(factor.denominator for factor in factors.values()))
         scales = {subset: int(factor * denominator) for subset, factor in factors.items() if factor}
         batches = self._scaled(scales)
+        settings = self.description["settings"]
+        split = settings.get("split", "words")
         rare = None
         if min_count > 1:
             rare = RareWords(min_count * denominator)
-            batches = rare.leave_out(add_up(batches))
+            batches = rare.leave_out(add_up(batches, split=split))
         counts = WordCounts.from_columns(
             batches,
             source=str(self.folder / table_file("train")),
             dropped_lines=sum(row["dropped_lines"] for row in self.subset_rows if _subset(row) in scales),
-            normalization=self.description["settings"].get("normalization"),
+            normalization=settings.get("normalization"),
+            split=split,
+            max_sentence_length=settings["max_sentence_length"],
+            clean_up=settings.get("clean_up"),
         )
         counts.rare = rare
         return counts

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from piecework import _core
+from piecework.common.terms import Split
 from piecework.counting.words import words_to_arrow
 from piecework.study.normalization import Normalization
 
@@ -32,9 +33,19 @@ class DocumentCounter:
     ['  du', 'Hej']
     """
 
-    def __init__(self, normalization: Normalization | None = None) -> None:
-        """`normalization` is that of training documents. Units stay as they are: tokenizers normalise them."""
-        self._counter = _core.DocumentCounter(normalization.normalizer() if normalization else None)
+    def __init__(
+        self,
+        normalization: Normalization | None = None,
+        *,
+        max_sentence_length: int | None = None,
+        split: Split = "words",
+    ) -> None:
+        """The settings are for training documents. Units stay as they are: tokenizers normalise them."""
+        self._counter = _core.DocumentCounter(
+            max_line_bytes=max_sentence_length or 0,
+            normalizer=normalization.normalizer() if normalization else None,
+            split=_core.Split[split],
+        )
 
     def add_training(self, documents: Sequence[str | bytes], copies: int = 1) -> None:
         """Count the words of each document `copies` times."""
@@ -51,8 +62,8 @@ class DocumentCounter:
 
     @property
     def dropped_lines(self) -> int:
-        """Training lines that were dropped because they contain ▅ (U+2585)."""
-        return self._counter.statistics.marked_lines
+        """Training lines that were dropped because they contain ▅ (U+2585) or exceed `max_sentence_length`."""
+        return self._counter.statistics.marked_lines + self._counter.statistics.long_lines
 
     def take(self, *, ordered: bool = True) -> dict[str, pa.Table]:
         """Return the tables `train`, `eval` and `eval_plain`, sorted or in no order, and empty the counter."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from piecework import _core
 from piecework.common.files import replace_atomically
+from piecework.common.terms import CleanUp, Split
 from piecework.errors import InputError
 from piecework.study.normalization import Normalization, describe_normalization
 
@@ -22,7 +23,8 @@ __all__ = ["WordCounter", "WordCounts", "count_words"]
 
 MOST_THREADS = 1024
 
-_NORMALIZATION = b"piecework.normalization"
+_MADE = b"piecework.counted"
+_PLAINLY: dict[str, Any] = {"normalization": None, "split": "words", "max_sentence_length": None, "clean_up": None}
 
 _BATCH_TEXTS = 4096
 _BATCH_BYTES = 16 << 20
@@ -48,11 +50,20 @@ class WordCounts:
         long_lines: int = 0,
         invalid_bytes: int = 0,
         normalization: Mapping[str, Any] | None = None,
+        split: Split = "words",
+        max_sentence_length: int | None = None,
+        clean_up: CleanUp | None = None,
     ):
         """Use `count_words`, `load` or `from_mapping` instead."""
         self._table = table
         self.normalization = normalization
         """How text was normalised before it was counted, as `Normalization.settings` tells; None if it was not."""
+        self.split: Split = split
+        """What a row is. In rows that are no words, a further ▁ of a whitespace run is a space."""
+        self.max_sentence_length = max_sentence_length
+        """Longer lines (in bytes) were left out; None if there was no limit."""
+        self.clean_up = clean_up
+        """How the documents were cleaned before they were counted."""
         self.dropped_lines = dropped_lines
         """Lines left out because they contain ▅ (U+2585), SentencePiece's own mark."""
         self.long_lines = long_lines
@@ -62,8 +73,15 @@ class WordCounts:
         self.rare: RareWords | None = None
         """The words that `min_count` left out; None without it."""
 
+    @property
+    def _made(self) -> dict[str, Any]:
+        """How the text was counted."""
+        return {name: getattr(self, name) for name in _PLAINLY}
+
     @classmethod
-    def from_mapping(cls, counts: Mapping[str, int], *, normalization: Normalization | None = None) -> Self:
+    def from_mapping(
+        cls, counts: Mapping[str, int], *, normalization: Normalization | None = None, split: Split = "words"
+    ) -> Self:
         """Counts from a mapping, of text that was normalised in this way."""
         import pyarrow as pa
 
@@ -74,8 +92,8 @@ class WordCounts:
                 raise InputError(f"the count of {word!r} must be a whole number from 0 to 2**64 - 1, not {count!r}")
         table = _core.WordTable()
         words = pa.array(counts.keys(), pa.large_string())
-        _add_columns(table, words, pa.array(counts.values(), pa.uint64()), source="the mapping")
-        return cls(table, normalization=normalization.settings() if normalization else None)
+        _add_columns(table, words, pa.array(counts.values(), pa.uint64()), split=split, source="the mapping")
+        return cls(table, normalization=normalization.settings() if normalization else None, split=split)
 
     @classmethod
     def from_columns(
@@ -85,12 +103,22 @@ class WordCounts:
         source: str,
         dropped_lines: int = 0,
         normalization: Mapping[str, Any] | None = None,
+        split: Split = "words",
+        max_sentence_length: int | None = None,
+        clean_up: CleanUp | None = None,
     ) -> Self:
         """Counts from batches of Arrow columns, words and uint64 counts; `source` is what errors name."""
         table = _core.WordTable()
         for words, counts in batches:
-            _add_columns(table, words, counts, source=source)
-        return cls(table, dropped_lines=dropped_lines, normalization=normalization)
+            _add_columns(table, words, counts, split=split, source=source)
+        return cls(
+            table,
+            dropped_lines=dropped_lines,
+            normalization=normalization,
+            split=split,
+            max_sentence_length=max_sentence_length,
+            clean_up=clean_up,
+        )
 
     def __len__(self) -> int:
         return len(self._table)
@@ -123,8 +151,8 @@ class WordCounts:
         import pyarrow.parquet as pq
 
         table = self.to_arrow()
-        if self.normalization is not None:
-            table = table.replace_schema_metadata({_NORMALIZATION: json.dumps(self.normalization, sort_keys=True)})
+        if self._made != _PLAINLY:
+            table = table.replace_schema_metadata({_MADE: json.dumps(self._made, sort_keys=True)})
         with replace_atomically(Path(path)) as temporary:
             pq.write_table(table, temporary, compression="zstd", row_group_size=1 << 20)
 
@@ -146,6 +174,7 @@ class WordCounts:
             if not {"word", "count"} <= set(names):
                 raise InputError(f"{path}: word counts have the columns word and count; here: {', '.join(names)}")
             try:
+                made = {**_PLAINLY, **json.loads((file.schema_arrow.metadata or {}).get(_MADE, b"{}"))}
                 for batch in file.iter_batches(columns=["word", "count"]):
                     words, counts = (
                         batch.column("word").cast(pa.large_string()),
@@ -153,11 +182,10 @@ class WordCounts:
                     )
                     if words.null_count or counts.null_count:
                         raise InputError(f"{path}: a word or a count is null")
-                    _add_columns(table, words, counts, source=str(path))
-                normalization = json.loads((file.schema_arrow.metadata or {}).get(_NORMALIZATION, b"null"))
+                    _add_columns(table, words, counts, split=made["split"], source=str(path))
             except (OSError, ValueError, pa.ArrowException) as error:
                 raise InputError(f"{path}: word must be text and count a whole number ({error})") from error
-        return cls(table, normalization=normalization)
+        return cls(table, **made)
 
     def __add__(self, other: WordCounts) -> WordCounts:
         if not isinstance(other, WordCounts):
@@ -182,7 +210,7 @@ class WordCounts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordCounts):
             return NotImplemented
-        if self.normalization != other.normalization:
+        if self._made != other._made:
             return False
         return len(self) == len(other) and self._table.columns() == other._table.columns()
 
@@ -197,12 +225,18 @@ class WordCounts:
     @staticmethod
     def _merged(parts: Iterable[WordCounts]) -> WordCounts:
         parts = list(parts)
-        merged = WordCounts(_core.WordTable(), normalization=parts[0].normalization)
+        first = parts[0]
+        merged = WordCounts(_core.WordTable(), **first._made)
         for part in parts:
-            if part.normalization != merged.normalization:
+            for name, value in part._made.items():
+                if value == first._made[name]:
+                    continue
+                one, other = first._made[name], value
+                if name == "normalization":
+                    one, other = map(describe_normalization, (one, other))
                 raise InputError(
-                    f"counts with {describe_normalization(merged.normalization)} and counts with"
-                    f" {describe_normalization(part.normalization)} cannot be added"
+                    f"counts that were made in different ways cannot be added: {name} is {one} in one and {other}"
+                    " in the other"
                 )
             try:
                 merged._table.merge(part._table)
@@ -229,26 +263,41 @@ class WordCounter:
         threads: int = 1,
         max_sentence_length: int | None = None,
         normalization: Normalization | None = None,
+        split: Split = "words",
+        clean_up: CleanUp | None = None,
     ) -> None:
         """`max_sentence_length` drops longer lines (in bytes), as SentencePiece does; by default none is dropped.
 
-        `normalization` is that of a recipe: `recipe.normalization()`.
+        `normalization` and `split` are those of a recipe: `recipe.normalization()`, `recipe.split()`. `clean_up` says
+        how the texts were cleaned; it is only noted.
         """
         if not 1 <= threads <= MOST_THREADS:
             raise InputError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
-        normalizer = normalization.normalizer() if normalization else None
-        self._normalization = normalization.settings() if normalization else None
-        self._counter = _core.WordCounter(threads, max_sentence_length or 0, normalizer)
+        self._made: dict[str, Any] = {
+            "normalization": normalization.settings() if normalization else None,
+            "split": split,
+            "max_sentence_length": max_sentence_length,
+            "clean_up": clean_up,
+        }
+        self._counter = _core.WordCounter(
+            threads,
+            max_line_bytes=max_sentence_length or 0,
+            normalizer=normalization.normalizer() if normalization else None,
+            split=_core.Split[split],
+        )
 
-    def add(self, texts: Any) -> None:
-        """Adds a batch: a sequence of str or bytes, or an Arrow array of strings (of any library, in any layout)."""
+    def add(self, texts: Any, *, copies: int = 1) -> None:
+        """Adds a batch: a sequence of str or bytes, or an Arrow array of strings (of any library, in any layout).
+
+        Each text of a sequence counts `copies` times.
+        """
         if hasattr(texts, "__arrow_c_array__"):
             self._add_arrow(texts)
         elif hasattr(texts, "iterchunks"):
             for chunk in texts.iterchunks():
                 self._add_arrow(chunk)
         else:
-            self._counter.add_texts(texts)
+            self._counter.add_texts(texts, copies)
 
     def _add_arrow(self, array: Any) -> None:
         try:
@@ -269,7 +318,7 @@ class WordCounter:
             dropped_lines=statistics.marked_lines,
             long_lines=statistics.long_lines,
             invalid_bytes=statistics.invalid_bytes,
-            normalization=self._normalization,
+            **self._made,
         )
 
 
@@ -279,6 +328,8 @@ def count_words(
     threads: int = 1,
     max_sentence_length: int | None = None,
     normalization: Normalization | None = None,
+    split: Split = "words",
+    clean_up: CleanUp | None = None,
 ) -> WordCounts:
     """Counts the words of `texts`, an iterable of str or bytes or an Arrow array of strings.
 
@@ -287,7 +338,13 @@ def count_words(
     >>> list(count_words(["ett träd\\ntvå träd"]).items())
     [('ett', 1), ('två', 1), ('▁träd', 2)]
     """
-    counter = WordCounter(threads=threads, max_sentence_length=max_sentence_length, normalization=normalization)
+    counter = WordCounter(
+        threads=threads,
+        max_sentence_length=max_sentence_length,
+        normalization=normalization,
+        split=split,
+        clean_up=clean_up,
+    )
     if isinstance(texts, (str, bytes)):
         raise InputError("count_words takes an iterable of texts; for a single one write count_words([text])")
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "iterchunks"):
@@ -331,8 +388,8 @@ def _is_text(word: str) -> bool:
     return True
 
 
-def _add_columns(table: _core.WordTable, words: Any, counts: Any, *, source: str) -> None:
+def _add_columns(table: _core.WordTable, words: Any, counts: Any, *, split: Split, source: str) -> None:
     try:
-        table.add_columns(words, counts)
+        table.add_columns(words, counts, split=_core.Split[split])
     except (ValueError, OverflowError) as error:
         raise InputError(f"{source}: {error}") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from piecework.common.storage import RemotePath
+from piecework.common.terms import Split
 from piecework.corpus.inputs import Slice
 from piecework.corpus.passages import PassageChoice
 from piecework.corpus.readers import Documents, open_batches
@@ -39,6 +40,9 @@ class ShardJob:
     """How large the tables may grow in memory before they are written out."""
     normalization: Normalization | None = None
     """Of training documents."""
+    max_sentence_length: int | None = None
+    """Longer training lines are left out."""
+    split: Split = "words"
     strict: bool = False
     """Whether the first record that cannot be used is an error."""
 
@@ -54,7 +58,7 @@ def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> S
         counters = filled_counters(
             shard,
             sampler=job.sampler,
-            normalization=job.normalization,
+            counter=DocumentCounter(job.normalization, max_sentence_length=job.max_sentence_length, split=job.split),
             table_bytes=job.table_bytes,
             strict=job.strict,
             report=report,
@@ -77,13 +81,12 @@ def filled_counters(
     shard: Shard,
     *,
     sampler: Sampler,
-    normalization: Normalization | None,
+    counter: DocumentCounter,
     table_bytes: int,
     strict: bool,
     report: Callable[[int], None],
 ) -> Generator[DocumentCounter, None, ShardResult]:
     """Count a shard: yields the counter, to be emptied, when its tables have grown to `table_bytes` and at the end."""
-    counter = DocumentCounter(normalization)
     placing = _Placing(sampler, shard, counter)
     slices = []
     for part in shard.slices:

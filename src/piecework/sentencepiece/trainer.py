@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -24,9 +25,11 @@ _BLOCK_BYTES = 8 << 20
 _MAX_SENTENCE_LENGTH = 4192
 # SentencePiece's own defaults. They are not written into the model's specs.
 _DEFAULTS = {"normalization_rule_name": "nmt_nfkc", "remove_extra_whitespaces": True}
-# Without effect on BPE training. SentencePiece checks the limits of some, and writes these into the model.
+# Without effect on the merges of given sentences. SentencePiece checks the limits of some, and writes these into the
+# model.
 _NO_EFFECT: dict[str, tuple[float, float] | None] = {
     "input": None,
+    "input_sentence_size": None,
     "model_prefix": None,
     "num_sub_iterations": (1, 10),
     "num_threads": (1, 1024),
@@ -49,14 +52,9 @@ _IGNORED = {
 # Accepted with these values only; for any other the reason says why.
 _ONLY: dict[str, tuple[tuple[object, ...], str]] = {
     "model_type": (("bpe",), "Piecework trains BPE models; other models need the package sentencepiece"),
-    "input_format": (("", "text"), "the formats are text and tsv, and word counts go to pw.train"),
-    "input_sentence_size": ((0,), "a random sample of sentences depends on the generator of one C++ library"),
+    "input_format": (("", "text", "tsv"), "the formats are text and tsv"),
     "use_all_vocab": ((False,), "it is for word and character models"),
     "seed_sentencepieces_file": (("",), "it is for unigram models"),
-    "split_by_whitespace": ((True,), "training sees words one at a time"),
-    "treat_whitespace_as_suffix": ((False,), "training sees words one at a time"),
-    "allow_whitespace_only_pieces": ((False,), "training sees words one at a time"),
-    "pretokenization_delimiter": (("",), "training sees words one at a time"),
 }
 
 
@@ -106,9 +104,12 @@ def train_model(
     try:
         recipe = Recipe(**{**_DEFAULTS, **settings})
         longest = given.get("max_sentence_length", _MAX_SENTENCE_LENGTH)
-        texts = _file_blocks(given["input"]) if sentences is None else sentences
-        counter = WordCounter(max_sentence_length=longest, normalization=recipe.normalization())
-        counts = _count(texts, counter, is_lines=sentences is None)
+        is_tsv = given.get("input_format") == "tsv"
+        texts: Iterable[str | bytes] = _file_blocks(given["input"]) if sentences is None else map(_stripped, sentences)
+        counter = WordCounter(max_sentence_length=longest, normalization=recipe.normalization(), split=recipe.split())
+        if limit := _sentence_limit(given):
+            texts = islice(_usable(_single_lines(texts), longest, is_tsv=is_tsv), limit)
+        counts = _count_weighted(_single_lines(texts), counter) if is_tsv else _count(texts, counter)
         tokenizer = train(counts, recipe, progress=progress)
     except VocabularyTooLargeError as error:
         raise RuntimeError(
@@ -131,10 +132,10 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
         limits = _NO_EFFECT.get(name)
         if limits is not None and not limits[0] <= value <= limits[1]:
             raise RuntimeError(f"{name} = {value!r} is not between {limits[0]} and {limits[1]}")
+        if name in _ONLY and value not in _ONLY[name][0]:
+            raise NotImplementedError(f"{name} = {value!r} is not supported: {_ONLY[name][1]}")
         if name in Recipe.model_fields:
             settings[name] = value
-        elif name in _ONLY and value not in _ONLY[name][0]:
-            raise NotImplementedError(f"{name} = {value!r} is not supported: {_ONLY[name][1]}")
         elif name not in {*_ONLY, *_NO_EFFECT, *_IGNORED}:
             raise NotImplementedError(f"{name} = {value!r} is not supported for BPE")
     return settings
@@ -151,15 +152,28 @@ def _file_blocks(paths: list[str]) -> Iterator[bytes]:
             raise InputError(f"{path}: {error.strerror}") from error
 
 
-def _count(texts: Iterable[str | bytes], counter: WordCounter, *, is_lines: bool) -> WordCounts:
+def _sentence_limit(given: Mapping[str, Any]) -> int:
+    """How many sentences to take from the start; 0 for all."""
+    size = int(given.get("input_sentence_size", 0))
+    if size <= 0:
+        return 0
+    if size <= 100:
+        raise RuntimeError(f"input_sentence_size = {size} must be 0 or more than 100")
+    if given.get("shuffle_input_sentence", True):
+        raise NotImplementedError(
+            f"input_sentence_size = {size} with shuffle_input_sentence = true is not supported: the sample depends on"
+            " the random generator of a release. Counting needs little memory: leave it out to train on all sentences,"
+            " or set shuffle_input_sentence=false to take the first ones"
+        )
+    return size
+
+
+def _count(texts: Iterable[str | bytes], counter: WordCounter) -> WordCounts:
     batch: list[str | bytes] = []
     size = 0
     for text in texts:
-        if not isinstance(text, str | bytes):
-            raise ValueError(f"the iterator must return str or bytes, not {type(text).__name__}")
-        sentence = text if is_lines else _stripped(text)
-        batch.append(sentence)
-        size += len(sentence)
+        batch.append(text)
+        size += len(text)
         if size >= _BLOCK_BYTES or len(batch) >= 65_536:
             counter.add(batch)
             batch, size = [], 0
@@ -167,8 +181,39 @@ def _count(texts: Iterable[str | bytes], counter: WordCounter, *, is_lines: bool
     return counter.finish()
 
 
+def _count_weighted(lines: Iterable[bytes], counter: WordCounter) -> WordCounts:
+    """Count lines of the format tsv: a sentence, a tab, how often it counts."""
+    for line in lines:
+        parts = line.split(b"\t")
+        if len(parts) != 2:
+            raise RuntimeError(
+                f"input_format = tsv needs a sentence, a tab and a count: {line[:100].decode(errors='replace')}"
+            )
+        if not parts[1].strip().isdigit() or not 1 <= int(parts[1]) < 1 << 63:
+            raise RuntimeError(f"input_format = tsv: the count {parts[1].decode(errors='replace')!r} is not 1 or more")
+        counter.add([parts[0]], copies=int(parts[1]))
+    return counter.finish()
+
+
+def _single_lines(texts: Iterable[str | bytes]) -> Iterator[bytes]:
+    """The lines of the texts that are not empty."""
+    for text in texts:
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+        yield from (line for line in data.split(b"\n") if line)
+
+
+def _usable(lines: Iterable[bytes], max_sentence_length: int, *, is_tsv: bool) -> Iterator[bytes]:
+    """The sentences that count towards `input_sentence_size`: neither empty, nor too long, nor with ▅."""
+    for line in lines:
+        sentence = line.split(b"\t")[0] if is_tsv else line
+        if sentence and len(sentence) <= max_sentence_length and "▅".encode() not in sentence:
+            yield line
+
+
 def _stripped(sentence: str | bytes) -> str | bytes:
     """A sentence without the line break at its end. One inside is a character that training has no word for."""
+    if not isinstance(sentence, str | bytes):
+        raise ValueError(f"the iterator must return str or bytes, not {type(sentence).__name__}")
     sentence = sentence.rstrip("\r\n") if isinstance(sentence, str) else sentence.rstrip(b"\r\n")
     if ("\n" in sentence) if isinstance(sentence, str) else (b"\n" in sentence):
         raise NotImplementedError("a sentence has a line break inside; give each line as a sentence of its own")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from piecework.common.mistakes import did_you_mean
-from piecework.common.terms import CleanUp, PieceType, RunOrder
+from piecework.common.terms import CleanUp, PieceType, RunOrder, Split
 from piecework.errors import RecipeError
 from piecework.study.byte_level_recipe import ByteLevelRecipe
 from piecework.study.normalization import USER_DEFINED, Normalization, RuleName, normalization_rules
@@ -24,7 +24,25 @@ CODE_TOKENS = ("<|javascript|>", "<|python|>", "<|sql|>", "<|shell|>")
 _INT32 = (1 << 31) - 1
 
 # Not settings of SentencePiece, so they are not written into the model.
-_OURS = {"whitespace_runs", "minimum_frequency", "clean_up"}
+_OURS = {"whitespace_runs", "minimum_frequency", "clean_up", "sentencepiece_version"}
+# SentencePiece 0.2.3 takes these, and writes nothing of them. 0.2.2 wrote them.
+_NOT_WRITTEN = frozenset({"self_test_sample_size", "train_extremely_large_corpus"})
+# Settings of SentencePiece that a recipe refuses, with the reason.
+_REFUSED = {
+    "accept_language": "SentencePiece ignores it; leave it out",
+    "denormalization_rule_tsv": "Piecework has no denormalisation; decoding gives the text of the pieces",
+    "enable_differential_privacy": "SentencePiece has it for unigram models only",
+    "input": "a recipe names no files; give them to pw.count_words, piecework train or piecework spm-train",
+    "input_format": "a recipe reads no files; piecework spm-train reads word counts with --input_format=tsv",
+    "input_sentence_size": "a recipe reads no files; sample with [sampling] of a study, or use piecework spm-train",
+    "model_prefix": "a recipe names no files; use Tokenizer.save, --out, or piecework spm-train",
+    "num_sub_iterations": "it is for unigram models",
+    "seed_sentencepiece_size": "it is for unigram models",
+    "seed_sentencepieces_file": "it is for unigram models",
+    "shrinking_factor": "it is for unigram models",
+    "shuffle_input_sentence": "a recipe reads no files; word counts do not depend on the order of the text",
+    "use_all_vocab": "it is for word and character models",
+}
 
 
 class Recipe(BaseModel):
@@ -64,7 +82,26 @@ class Recipe(BaseModel):
     pad_piece: str = Field("<pad>", min_length=1)
     unk_surface: str = " ⁇ "
     max_sentence_length: int = Field(4192, ge=10, le=1 << 30)
-    """Written into the model if given. `count_words` drops longer lines only if it is told to."""
+    """If given, lines of more bytes are left out when text is counted. By default no line is left out."""
+    split_by_whitespace: bool = True
+    """If false, pieces may have spaces inside. Counts are then of whole lines, which takes more memory."""
+    allow_whitespace_only_pieces: bool = False
+    """Learn pieces of several ▁, as the tokenizers of Mistral, Llama and Gemma do."""
+    treat_whitespace_as_suffix: bool = False
+    """▁ comes at the end of a word instead of its start."""
+    pretokenization_delimiter: str = ""
+    """Becomes a boundary: nothing merges across it."""
+    auto_character_coverage: bool = False
+    """Training decides which characters are pieces; `character_coverage` has no effect. Needs `byte_fallback`."""
+    model_type: Literal["bpe"] = "bpe"
+    num_threads: int = Field(16, ge=1, le=1024)
+    """Written into the model, without any other effect."""
+    vocabulary_output_piece_score: bool = True
+    """Written into the model, without any other effect: the `.vocab` file always has scores."""
+    self_test_sample_size: int = Field(0, ge=0, le=1000)
+    """Without effect, as in SentencePiece 0.2.3."""
+    train_extremely_large_corpus: bool = False
+    """Without effect: counts are always of 64 bits."""
     normalization_rule_name: RuleName = "identity"
     """Rules that replace characters before words are counted; `nfc` is ours, the others are SentencePiece's."""
     normalization_rule_tsv: str = ""
@@ -78,6 +115,8 @@ class Recipe(BaseModel):
     """Merges must occur at least this often. SentencePiece has no such limit, and takes merges of frequency 0."""
     clean_up: CleanUp | None = None
     """Documents are cleaned before they are counted, as `GPTSw3Tokenizer` cleans a text before it encodes it."""
+    sentencepiece_version: Literal["0.2.3", "0.2.2"] = "0.2.3"
+    """The release whose bytes to give. They differ on tabs: 0.2.3 learns them, in 0.2.2 nothing merges across them."""
 
     def __init__(self, **settings: Any) -> None:
         try:
@@ -121,7 +160,11 @@ class Recipe(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        problems: list[tuple[str | None, str]] = [*self._special_piece_problems(), *self._whitespace_problems()]
+        problems: list[tuple[str | None, str]] = [
+            *self._special_piece_problems(),
+            *self._character_problems(),
+            *self._whitespace_problems(),
+        ]
         problems += [(None, text) for text in self._symbol_problems()]
         if problems:
             text = "\n".join(text for _, text in problems)
@@ -147,6 +190,55 @@ class Recipe(BaseModel):
                 yield f"{name}_id", f"{name}_id = {number} lies outside a vocabulary of {self.vocab_size}"
             meta.setdefault(number, piece)
 
+    def _character_problems(self) -> Iterator[tuple[str, str]]:
+        if " " in self.required_chars:
+            yield "required_chars", "required_chars has a space, which no piece has; write ▁ for it"
+        pieces = {piece for piece, _ in self.meta_pieces().values()}
+        if doubled := [character for character in self.required_chars if character in pieces]:
+            yield "required_chars", f"required_chars has {doubled[0]!r}, which is a special piece or a symbol already"
+        if self.auto_character_coverage:
+            name = "auto_character_coverage"
+            if not self.byte_fallback:
+                yield name, f"{name} = true needs byte_fallback = true: characters that are no pieces become bytes"
+            if self.required_chars:
+                yield name, f"{name} = true cannot have required_chars: training decides which characters are pieces"
+        if self.self_test_sample_size and self.sentencepiece_version == "0.2.2":
+            yield (
+                "self_test_sample_size",
+                "self_test_sample_size > 0 writes sentences into the model in 0.2.2; leave it out",
+            )
+        for name in ("auto_character_coverage", "pretokenization_delimiter"):
+            if getattr(self, name) and self.sentencepiece_version == "0.2.2":
+                yield name, f'{name} needs sentencepiece_version = "0.2.3": in 0.2.2 it is missing, or another rule'
+
+    def split(self) -> Split:
+        """What a row of the counts has to be, so that no piece or symbol reaches across two rows.
+
+        >>> Recipe().split(), Recipe(allow_whitespace_only_pieces=True).split()
+        ('words', 'space_runs')
+        >>> Recipe(split_by_whitespace=False).split()
+        'lines'
+        """
+        suffix = self.treat_whitespace_as_suffix
+        # Counts know which word opens a line, and keep the spaces before a word: not the one that ends it.
+        if not self.split_by_whitespace or (
+            suffix and (self.allow_whitespace_only_pieces or not self.add_dummy_prefix)
+        ):
+            return "lines"
+        matched = (*(piece for piece, _ in self.meta_pieces().values()), self.pretokenization_delimiter)
+        if any("▁" in (text[:-1] if suffix else text[1:]) for text in matched):
+            return "lines"
+        return "space_runs" if self.allow_whitespace_only_pieces else "words"
+
+    def not_written(self) -> frozenset[str]:
+        """The settings that are not in the model even if they are given."""
+        return _NOT_WRITTEN if self.sentencepiece_version == "0.2.3" else frozenset()
+
+    @property
+    def boundary(self) -> str:
+        """The character that stands for a meta piece in training. Nothing merges across it."""
+        return "\t" if self.sentencepiece_version == "0.2.2" else "\x1f"
+
     def _symbol_problems(self) -> Iterator[str]:
         symbols = (*self.control_symbols, *self.user_defined_symbols)
         for symbol, times in Counter(symbols).items():
@@ -158,11 +250,6 @@ class Recipe(BaseModel):
                 yield f"symbol {symbol!r} is the unknown piece"
             if "\0" in symbol:
                 yield f"symbol {symbol!r} contains NUL, which a model cannot hold"
-            if "▁" in symbol[1:]:
-                yield (
-                    f"symbol {symbol!r} has ▁ after its start: it would match across words, and training sees words"
-                    " one at a time"
-                )
             if self.byte_fallback and symbol in _BYTE_PIECES:
                 yield f"symbol {symbol!r} is a byte piece already (byte_fallback = true)"
 
@@ -206,7 +293,7 @@ class Recipe(BaseModel):
     def sentencepiece_arguments(self) -> dict[str, Any]:
         """The keyword arguments with which `SentencePieceTrainer.train` gives the same model.
 
-        Without `whitespace_runs`, `minimum_frequency` and `clean_up`, which SentencePiece does not have.
+        Without `whitespace_runs`, `minimum_frequency`, `clean_up` and `sentencepiece_version`, which it does not have.
         """
         given = {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set - _OURS}
         return {
@@ -225,6 +312,8 @@ def _explain(error: ValidationError) -> str:
 
 def _explain_one(detail: Mapping[str, Any]) -> str:
     name = ".".join(map(str, detail["loc"]))
+    if name in _REFUSED:
+        return f'"{name}" is no setting of a recipe: {_REFUSED[name]}'
     if detail["type"] == "extra_forbidden":
         return f'unknown setting "{name}"{did_you_mean(name, Recipe.model_fields)}'
     message = detail["msg"].removeprefix("Value error, ")

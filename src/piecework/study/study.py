@@ -71,19 +71,26 @@ class Study(StudySettings):
             subsets = find_subsets(self)
         return hashlib.sha256(json.dumps(self.counting_settings(subsets), sort_keys=True).encode()).hexdigest()
 
+    @property
+    def max_sentence_length(self) -> int | None:
+        """The limit on the bytes of a training line; none unless the recipe sets one."""
+        given = "max_sentence_length" in self.recipe.model_fields_set
+        return self.recipe.max_sentence_length if given else None
+
     def counting_settings(self, subsets: Sequence[Subset]) -> dict[str, Any]:
         """The settings that the counts depend on, for JSON."""
         by_counts = self.sampling.weighting == "counts"
         normalization = self.recipe.normalization().settings()
-        long_lines = "max_sentence_length" in self.recipe.model_fields_set
+        split = self.recipe.split()
         return {
             "format": COUNTING_FORMAT,
             "seed": self.seed,
             "sampling": self.sampling.model_dump(mode="json"),
-            "max_sentence_length": self.recipe.max_sentence_length if long_lines else None,
+            "max_sentence_length": self.max_sentence_length,
             # Left out where there is none, so that counts of older versions stay valid.
             **({"clean_up": self.recipe.clean_up} if self.recipe.clean_up else {}),
             **({"normalization": normalization} if normalization else {}),
+            **({"split": split} if split != "words" else {}),
             "subsets": [
                 {
                     "category": subset.category,

@@ -53,7 +53,7 @@ byte_fallback 35 bool false|required_chars 36 string|unk_id 40 int32 0|bos_id 41
 pad_id 43 int32 -1|unk_surface 44 string|unk_piece 45 string <unk>|bos_piece 46 string <s>|eos_piece 47 string </s>
 pad_piece 48 string <pad>|train_extremely_large_corpus 49 bool false|enable_differential_privacy 50 bool false
 differential_privacy_noise_level 51 float 0|differential_privacy_clipping_threshold 52 uint64 0
-pretokenization_delimiter 53 string|seed_sentencepieces_file 54 string
+pretokenization_delimiter 53 string|seed_sentencepieces_file 54 string|auto_character_coverage 55 bool false
 """
 _NORMALIZER = """
 name 1 string|precompiled_charsmap 2 bytes|add_dummy_prefix 3 bool true|remove_extra_whitespaces 4 bool true

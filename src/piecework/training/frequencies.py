@@ -19,12 +19,12 @@ def write_frequencies(frequencies: Mapping[str, int], folder: Path) -> Path:
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> written = write_frequencies({"ha": 3, "▁ha": 2, "h\\r": 1}, folder)
+    >>> written = write_frequencies({"ha": 3, "▁\\t": 2, "h\\r": 1}, folder)
     >>> read_frequencies(folder)
-    {'ha': 3, '▁ha': 2, 'h\\r': 1}
+    {'ha': 3, '▁\\t': 2, 'h\\r': 1}
     """
     path = folder / FREQUENCIES_FILE
-    # A piece has neither a tab nor a newline: nothing merges across them.
+    # A piece may have a tab, but no newline: nothing merges across lines.
     lines = count_lines(dict(frequencies))
     with replace_atomically(path) as temporary:
         temporary.write_bytes(lines)
@@ -36,7 +36,7 @@ def read_frequencies(folder: Path) -> dict[str, int] | None:
     path = folder / FREQUENCIES_FILE
     try:
         lines = path.read_bytes().decode().split("\n")  # not as text: a piece may have a "\r" in it
-        pairs = [line.split("\t") for line in lines if line]
+        pairs = [line.rsplit("\t", 1) for line in lines if line]
         return {piece: int(count) for piece, count in pairs}
     except FileNotFoundError:
         return None

@@ -23,6 +23,8 @@ __all__ = ["train"]
 
 Progress = Callable[[int, int], None]
 
+_NO_LIMIT = 1 << 30  # the largest value that SentencePiece takes
+_SERVES = {"words": {"words"}, "space_runs": {"words", "space_runs"}, "lines": {"words", "space_runs", "lines"}}
 _NORMALIZER_FIELDS = {
     "add_dummy_prefix",
     "escape_whitespaces",
@@ -86,6 +88,7 @@ def train(
         raise InputError("there is no text to train on: the word counts are empty")
     normalization = recipe.normalization()
     _check_text(counts, normalization)
+    _check_counts(counts, recipe)
     meta = recipe.meta_pieces()
     reserved = len(WHITESPACE_RUNS) if recipe.whitespace_runs else 0
     try:
@@ -99,13 +102,21 @@ def train(
             split_by_number=recipe.split_by_number,
             split_digits=recipe.split_digits,
             add_dummy_prefix=recipe.add_dummy_prefix,
+            split_by_whitespace=recipe.split_by_whitespace,
+            allow_whitespace_only_pieces=recipe.allow_whitespace_only_pieces,
+            treat_whitespace_as_suffix=recipe.treat_whitespace_as_suffix,
+            auto_character_coverage=recipe.auto_character_coverage,
+            pretokenization_delimiter=recipe.pretokenization_delimiter,
+            boundary=ord(recipe.boundary),
             meta_pieces=[piece for piece, _ in meta.values()],
             required_chars=recipe.required_chars,
             progress=progress,
         )
     except OverflowError as error:
         raise InputError(f"training: {error}; lower the weights") from error
-    frequencies = result.merges
+    if not result.character_count and recipe.sentencepiece_version != "0.2.2":
+        raise InputError("there is no text to train on: the lines have no character but NUL")
+    frequencies = result.merge_frequencies
     merges = list(frequencies)
     characters = [character for character, _ in result.characters]
     _check_size(recipe, taken=len(meta) + len(characters) + reserved, found=len(merges))
@@ -125,7 +136,36 @@ def _check_text(counts: WordCounts, normalization: Normalization) -> None:
         )
 
 
+def _check_counts(counts: WordCounts, recipe: Recipe) -> None:
+    """Refuse counts that were not made for this recipe: what they lack has no effect in training."""
+    given = recipe.model_fields_set
+    if recipe.split() not in _SERVES[counts.split]:
+        raise InputError(
+            f"the recipe needs counts of {recipe.split().replace('_', ' ')}, because pieces or symbols reach across"
+            f" spaces, and these are counts of {counts.split.replace('_', ' ')}: count again with this recipe"
+            f" (count_words(texts, split=recipe.split()), piecework train FILES, or [recipe] of a study)"
+        )
+    limit = recipe.max_sentence_length if recipe.max_sentence_length < _NO_LIMIT else None
+    if "max_sentence_length" in given and counts.max_sentence_length != limit:
+        raise InputError(
+            f"max_sentence_length = {recipe.max_sentence_length}: long lines are left out when text is counted, and"
+            f" these counts were made with {counts.max_sentence_length or 'no limit'}; count again with"
+            " count_words(texts, max_sentence_length=...) or with this recipe, or leave the setting out"
+        )
+    if "clean_up" in given and counts.clean_up != recipe.clean_up:
+        raise InputError(
+            f"clean_up = {recipe.clean_up or 'none'}: documents are cleaned before they are counted, and these counts"
+            f" were made with clean_up = {counts.clean_up or 'none'}; count cleaned texts (map(pw.clean_up, texts),"
+            " clean_up=recipe.clean_up), or leave the setting out"
+        )
+
+
 def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:
+    if recipe.auto_character_coverage and len(recipe.meta_pieces()) >= recipe.vocab_size:
+        raise RecipeError(
+            f"vocab_size = {recipe.vocab_size:,} is too small: special pieces, bytes and symbols alone take"
+            f" {len(recipe.meta_pieces()):,}; raise vocab_size"
+        )
     if taken > recipe.vocab_size:
         raise RecipeError(
             f"vocab_size = {recipe.vocab_size:,} is too small: special pieces, bytes, symbols, whitespace runs and"
@@ -146,7 +186,7 @@ def _make_specs(recipe: Recipe, normalization: Normalization, *, vocab_size: int
     specs = new_specs()
     trainer, normalizer = specs.trainer_spec, specs.normalizer_spec
     for name, value in recipe.sentencepiece_arguments().items():
-        if name in _NORMALIZER_FIELDS or name == "model_type":
+        if name in _NORMALIZER_FIELDS or name == "model_type" or name in recipe.not_written():
             continue
         if isinstance(value, list):
             getattr(trainer, name).extend(value)

@@ -1,0 +1,25 @@
+"""Trains with the SentencePiece that this process imports: one request a line on stdin, one answer a line on stdout."""
+
+import base64
+import io
+import json
+import sys
+
+import sentencepiece
+
+
+def answer(request: dict[str, object]) -> dict[str, str]:
+    model = io.BytesIO()
+    arguments = dict(request["arguments"])  # type: ignore[call-overload]
+    if (lines := request["lines"]) is not None:
+        arguments["sentence_iterator"] = iter([base64.b64decode(line) for line in lines])  # type: ignore[attr-defined]
+    try:
+        sentencepiece.SentencePieceTrainer.train(model_writer=model, minloglevel=2, **arguments)
+    except (RuntimeError, ValueError, OSError) as error:
+        return {"error": str(error)}
+    return {"model": base64.b64encode(model.getvalue()).decode()}
+
+
+print(sentencepiece.__version__, flush=True)
+for line in sys.stdin:
+    print(json.dumps(answer(json.loads(line))), flush=True)
