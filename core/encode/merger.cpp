@@ -14,11 +14,11 @@ namespace piecework {
 namespace {
 
 constexpr uint32_t kNoNode = UINT32_MAX;
-constexpr size_t kFew = 40;  // bytes; up to here a scan for the best pair beats a heap
-constexpr unsigned kPlaceBits = 6;
-static_assert(kFew < 1 << kPlaceBits);
+constexpr size_t kFew = 40;  // bytes; up to this length a scan for the best pair is faster than a heap
+constexpr unsigned kIndexBits = 6;
+static_assert(kFew < 1 << kIndexBits);
 
-// The smallest of `count` numbers, four at a time: `values` goes on with numbers that are not smaller.
+// The smallest of `count` numbers, four at a time. After them, `values` must have three numbers that are not smaller.
 using Four = int32_t __attribute__((vector_size(16)));
 inline int32_t smallest(const int32_t* values, size_t count) {
   Four best;
@@ -50,16 +50,16 @@ Merger::Merger(const Model& model)
     if (model.types[id] == PieceType::unused) unused_[id] = has_unused_ = true;
     std::string text = normalized_piece(model, id);
     if (text.empty()) continue;
-    // Any piece of one character stands for it, also a special one.
+    // Any piece of one character is its symbol, also a special piece.
     const Decoded c = decode_utf8(text.data(), text.data() + text.size());
-    if (c.length == text.size()) place_of_character(c.code) = id;
+    if (c.length == text.size()) character_symbol(c.code) = id;
     if (model.is_mergeable(id)) texts[id] = std::move(text);
   }
   make_rules(model, texts);
   choose_letters(texts);
 }
 
-SymbolId& Merger::place_of_character(char32_t code) {
+SymbolId& Merger::character_symbol(char32_t code) {
   return code < kNear ? near_symbols_[code] : far_symbols_.try_emplace(code, kNoSymbol).first->second;
 }
 
@@ -86,8 +86,8 @@ void Merger::choose_letters(const std::vector<std::string>& texts) {
   }
 }
 
-// SentencePiece looks up the concatenation of two neighbours as a string. The same, with numbers: a rule for each way
-// to cut a piece into two symbols.
+// SentencePiece looks up the concatenation of two neighbours as a string. Here it is a rule on two numbers, one rule
+// for each way to cut a piece into two symbols.
 void Merger::make_rules(const Model& model, const std::vector<std::string>& texts) {
   std::vector<std::pair<int64_t, uint32_t>> by_score;
   for (uint32_t id = 0; id < texts.size(); ++id) {
@@ -107,9 +107,9 @@ void Merger::make_rules(const Model& model, const std::vector<std::string>& text
                                   static_cast<unsigned char>(text[cut]))] = true;
     }
   }
-  // Characters that are no piece that can be merged can still be half of one.
+  // A character that is no piece can still be one half of a piece.
   const auto character = [&](const char* first, const char* last) {
-    SymbolId& symbol = place_of_character(decode_utf8(first, last).code);
+    SymbolId& symbol = character_symbol(decode_utf8(first, last).code);
     if (symbol == kNoSymbol) {
       symbol = static_cast<SymbolId>(model.size() + characters_.size());
       characters_.push_back(decode_utf8(first, last).code);
@@ -129,29 +129,29 @@ void Merger::make_rules(const Model& model, const std::vector<std::string>& text
   const auto hash_of = [](uint64_t rule) { return hash_pair(symbol_at(rule, 2), symbol_at(rule, 1)); };
   constexpr size_t kAhead = 16;
   for (size_t i = 0; i < rules.size(); ++i) {
-    if (i + kAhead < rules.size()) __builtin_prefetch(&rules_[place_of(hash_of(rules[i + kAhead]))]);
+    if (i + kAhead < rules.size()) __builtin_prefetch(&rules_[slot_of(hash_of(rules[i + kAhead]))]);
     const uint64_t hash = hash_of(rules[i]);
-    size_t at = place_of(hash);
-    while (rules_[at] != kNoRule) at = next_place(at);
+    size_t at = slot_of(hash);
+    while (rules_[at] != kNoRule) at = next_slot(at);
     rules_[at] = rules[i];
     filter_[hash & kFilterMask] |= filter_bit(hash);
   }
 }
 
 bool Merger::is_short(std::string_view unit) const {
-  return unit.size() <= kFew && !has_unused_ && rank_count_ < INT32_MAX >> kPlaceBits;
+  return unit.size() <= kFew && !has_unused_ && rank_count_ < INT32_MAX >> kIndexBits;
 }
 
-// Arrays are by the place of a symbol's first character. A key is the rank of the pair that starts at a place, and the
-// place; kNone where there is no rule, and where the symbol is merged into the one before it.
+// Arrays are indexed by the number of a symbol's first character. A key is the rank of the pair that starts there, then
+// the index. It is kNone if there is no rule, and if the symbol was merged into the one before it.
 void Merger::merge_few(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events) const {
   constexpr int32_t kNone = INT32_MAX;
   SymbolId symbols[kFew + 1], pieces[kFew + 1];
   int32_t keys[kFew + 4];
   uint8_t begins[kFew + 1], next[kFew + 1], previous[kFew + 2];
-  const auto set = [&](size_t place, uint32_t rank, SymbolId piece) {
-    keys[place] = rank == kNoRank ? kNone : static_cast<int32_t>(rank << kPlaceBits | place);
-    pieces[place] = piece;
+  const auto set = [&](size_t index, uint32_t rank, SymbolId piece) {
+    keys[index] = rank == kNoRank ? kNone : static_cast<int32_t>(rank << kIndexBits | index);
+    pieces[index] = piece;
   };
   const auto look_up = [&](size_t left, size_t right) {
     const SymbolId piece = merged(symbols[left], symbols[right]);
@@ -180,7 +180,7 @@ void Merger::merge_few(std::string_view unit, Workspace& workspace, std::vector<
   begins[n] = static_cast<uint8_t>(unit.size());
   std::fill(keys + n - 1, keys + n + 3, kNone);
   for (int32_t best; (best = smallest(keys, n)) != kNone;) {
-    const size_t left = best & ((1 << kPlaceBits) - 1), right = next[left], after = next[right];
+    const size_t left = best & ((1 << kIndexBits) - 1), right = next[left], after = next[right];
     symbols[left] = pieces[left];
     if (events) events->push_back({symbols[left], begins[left], begins[after]});
     keys[left] = keys[right] = kNone;
@@ -194,7 +194,7 @@ void Merger::merge_few(std::string_view unit, Workspace& workspace, std::vector<
   }
 }
 
-// Cuts one unit into tokens: characters first, then always the best pair, the leftmost of equals.
+// Starts with the characters, then merges the best pair again and again; of equal pairs, the leftmost.
 void Merger::segment(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events) const {
   workspace.segments.clear();
   if (is_short(unit)) return merge_few(unit, workspace, events);
@@ -254,7 +254,7 @@ void Merger::merge_many(Workspace& workspace, std::vector<MergeEvent>* events) c
   }
 }
 
-// A piece that may not be used takes part in merging and is taken apart again at the end.
+// An unused piece takes part in merging, and is split again at the end.
 void Merger::put_segment(const Node& node, Workspace& workspace) const {
   std::vector<Node> stack{node};
   while (!stack.empty()) {

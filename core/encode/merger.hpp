@@ -1,4 +1,4 @@
-// The heart of encoding: characters become symbols, and rules merge neighbours until none applies.
+// Merging, the core of encoding: characters become symbols, and rules merge neighbours until no rule applies.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@
 
 namespace piecework {
 
-// Pieces by id, then characters that are no piece but part of one.
+// The id of a piece, or above these the number of a character that is no piece but part of one.
 using SymbolId = uint32_t;
 inline constexpr SymbolId kNoSymbol = UINT32_MAX;
 
-// A token of a unit, in bytes. `symbol` is a piece's id, or no piece.
+// A token of a unit, with its range in bytes. `symbol` is the id of a piece, or is not below the number of pieces.
 struct Segment {
   SymbolId symbol;
   uint32_t begin, length;
@@ -34,10 +34,10 @@ class Merger {
  public:
   explicit Merger(const Model& model);
 
-  // What one thread needs, kept between calls.
+  // Memory that one thread keeps between calls.
   struct Workspace;
 
-  // The tokens of `unit` into workspace.segments, and the merges in their order into `events` if it is given.
+  // Writes the tokens of `unit` to workspace.segments, and the merges in their order to `events` if it is given.
   void segment(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events = nullptr) const;
 
   SymbolId symbol_of(char32_t code) const {
@@ -45,11 +45,11 @@ class Merger {
     const auto found = far_symbols_.find(code);
     return found == far_symbols_.end() ? kNoSymbol : found->second;
   }
-  // What two symbols that stand side by side are merged to, or kNoSymbol.
+  // The symbol that two adjacent symbols merge to, or kNoSymbol.
   SymbolId merged(SymbolId left, SymbolId right) const;
-  // Of two merges that are at hand, the one to the piece of smaller rank comes first. Equal scores have equal ranks.
+  // Of two possible merges, the one to the piece of smaller rank comes first. Equal scores have equal ranks.
   uint32_t rank(SymbolId piece) const { return ranks_[piece]; }
-  // Calls `use(left, right, merged)` for all there are.
+  // Calls `use(left, right, merged)` for each rule.
   template <class Use>
   void for_each_merge(Use&& use) const {
     for (const uint64_t rule : rules_) {
@@ -57,9 +57,9 @@ class Merger {
     }
   }
   size_t symbol_count() const { return ranks_.size() + characters_.size(); }
-  // The characters that are symbols but no pieces.
+  // The characters that are symbols, but no pieces.
   const std::vector<char32_t>& characters() const { return characters_; }
-  // Whether some piece has these two bytes, of two characters, side by side.
+  // Whether some piece has these two bytes side by side, the end of one character and the start of the next.
   bool joins(unsigned char left, unsigned char right) const { return joined_[static_cast<size_t>(left) << 8 | right]; }
 
  private:
@@ -69,7 +69,8 @@ class Merger {
     SymbolId symbol;
     uint32_t begin, length;
     uint32_t previous, next;
-    uint32_t left = UINT32_MAX, right = UINT32_MAX;  // what an unused piece was merged from, in Workspace::parts
+    uint32_t left = UINT32_MAX,
+             right = UINT32_MAX;  // what an unused piece was merged from, as indices in Workspace::parts
   };
   struct Candidate {
     uint32_t rank, left, right;
@@ -78,20 +79,20 @@ class Merger {
 
   void make_rules(const Model& model, const std::vector<std::string>& texts);
   void choose_letters(const std::vector<std::string>& texts);
-  SymbolId& place_of_character(char32_t code);
+  SymbolId& character_symbol(char32_t code);
   bool is_short(std::string_view unit) const;
   void merge_few(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events) const;
   void merge_many(Workspace& workspace, std::vector<MergeEvent>* events) const;
   void put_segment(const Node& node, Workspace& workspace) const;
 
-  std::vector<bool> unused_;  // by piece: takes part in merging, but is taken apart again at the end
+  std::vector<bool> unused_;  // by piece: it takes part in merging, but is split again at the end
   bool has_unused_ = false;
-  static constexpr char32_t kNear = 0x800;  // what UTF-8 writes in one or two bytes
+  static constexpr char32_t kNear = 0x800;  // code points of one or two bytes in UTF-8
   std::vector<SymbolId> near_symbols_;      // by code point
   std::unordered_map<char32_t, SymbolId> far_symbols_;
   std::vector<bool> joined_;
-  // The first look-ups of every unit are of two characters, and need no hashing where both are among the ASCII ones and
-  // the other letters that most pieces have: 200 KB.
+  // The first look-ups of each unit are of two characters. Pairs of ASCII characters and of the letters that most
+  // pieces have need no hash: a table of 200 KB.
   static constexpr size_t kLetters = 160;
   static constexpr uint8_t kNoLetter = UINT8_MAX;
   struct FirstMerge {
@@ -100,34 +101,34 @@ class Merger {
   };
   std::vector<uint8_t> letters_;  // by code point, up to kNear
   std::vector<FirstMerge> first_merges_;
-  // A rule is two symbols and what they are merged to, in one number. Open addressing, and small, as merging reaches
-  // into it all the time.
+  // A rule is one number: two symbols, and the symbol that they merge to. The table uses open addressing. It is small,
+  // because merging reads it all the time.
   static constexpr unsigned kSymbolBits = 21;
   static constexpr uint64_t kNoRule = UINT64_MAX;
-  static SymbolId symbol_at(uint64_t rule, unsigned place) {
-    return static_cast<SymbolId>(rule >> kSymbolBits * place & ((1 << kSymbolBits) - 1));
+  static SymbolId symbol_at(uint64_t rule, unsigned position) {
+    return static_cast<SymbolId>(rule >> kSymbolBits * position & ((1 << kSymbolBits) - 1));
   }
-  size_t place_of(uint64_t hash) const {
+  size_t slot_of(uint64_t hash) const {
     return static_cast<size_t>(static_cast<unsigned __int128>(hash) * rules_.size() >> 64);
   }
-  size_t next_place(size_t at) const { return at + 1 == rules_.size() ? 0 : at + 1; }
+  size_t next_slot(size_t at) const { return at + 1 == rules_.size() ? 0 : at + 1; }
   uint16_t filter_bit(uint64_t hash) const { return static_cast<uint16_t>(1U << (hash >> 20 & 15)); }
   HugeArray<uint64_t> rules_;
   std::vector<uint32_t> ranks_;  // by piece
   uint32_t rank_count_ = 0;
   std::vector<char32_t> characters_;
-  // A bit for each rule at a place that its hash gives, to turn away pairs without one: 256 KB.
+  // Has a bit set for the hash of each rule, so that most pairs without a rule are rejected: 256 KB.
   static constexpr uint64_t kFilterMask = (1 << 17) - 1;
   std::vector<uint16_t> filter_;
 };
 
 [[gnu::always_inline]] inline SymbolId Merger::merged(SymbolId left, SymbolId right) const {
   const uint64_t hash = hash_pair(left, right);
-  // Most pairs have no rule, and this says so from memory that is near.
+  // Most pairs have no rule. The filter rejects them, and it fits in the cache.
   if (!(filter_[hash & kFilterMask] & filter_bit(hash))) return kNoSymbol;
   if (left == kNoSymbol || right == kNoSymbol) return kNoSymbol;
   const uint64_t pair = static_cast<uint64_t>(left) << kSymbolBits | right;
-  for (size_t at = place_of(hash);; at = next_place(at)) {
+  for (size_t at = slot_of(hash);; at = next_slot(at)) {
     const uint64_t rule = rules_[at];
     if (rule >> kSymbolBits == pair) return symbol_at(rule, 0);
     if (rule == kNoRule) return kNoSymbol;

@@ -10,30 +10,30 @@ void PrefixEncoder::find_tokens(std::string_view text) {
   const size_t shared = shared_bytes(text, text_);
   text_.resize(shared);
   text_ += text.substr(shared);
-  // Four at a time: a few places too many do no harm, and a loop that ends sooner is foreseen more often.
-  if (lasts_.size() < text.size() + 5) lasts_.resize(2 * text.size() + 5);
-  for (size_t place = shared + 1; place <= text.size(); place += 4) {
-    for (size_t i = 0; i < 4; ++i) lasts_[place + i].begin = kUnasked;
+  // Four at a time: a few offsets too many do no harm, and the branch of a shorter loop is predicted more often.
+  if (last_tokens_.size() < text.size() + 5) last_tokens_.resize(2 * text.size() + 5);
+  for (size_t offset = shared + 1; offset <= text.size(); offset += 4) {
+    for (size_t i = 0; i < 4; ++i) last_tokens_[offset + i].begin = kUnknown;
   }
-  // Asking goes back as far as nobody has asked before, so in long texts every place is asked in turn.
+  // last_token() recurses to the last known offset, so in long texts every offset is computed in order.
   constexpr size_t kLong = 256;
-  for (size_t place = shared + 1; end > kLong && place < end; ++place) {
-    if (!is_continuation(static_cast<unsigned char>(text[place]))) last_of(static_cast<uint32_t>(place));
+  for (size_t offset = shared + 1; end > kLong && offset < end; ++offset) {
+    if (!is_continuation(static_cast<unsigned char>(text[offset]))) last_token(static_cast<uint32_t>(offset));
   }
   ends_.clear();
-  for (uint32_t place = end; place > 0; place = lasts_[place].begin) {
-    last_of(place);
-    ends_.push_back(place);
+  for (uint32_t offset = end; offset > 0; offset = last_tokens_[offset].begin) {
+    last_token(offset);
+    ends_.push_back(offset);
   }
 }
 
-SymbolId PrefixEncoder::last_of(uint32_t end) {
-  Last& last = lasts_[end];
-  if (last.begin != kUnasked) return last.symbol;
+SymbolId PrefixEncoder::last_token(uint32_t end) {
+  Last& last = last_tokens_[end];
+  if (last.begin != kUnknown) return last.symbol;
   const std::string_view before(text_.data(), end);
   for (SymbolId symbol = suffixes_.longest(before); symbol != kNoSymbol; symbol = suffixes_.next(symbol)) {
     const uint32_t begin = end - trees_[symbol].length;
-    if (begin == 0 || trees_.stay_apart(last_of(begin), symbol)) {
+    if (begin == 0 || trees_.stay_apart(last_token(begin), symbol)) {
       last = {symbol, begin};
       return symbol;
     }

@@ -1,4 +1,4 @@
-// Every way to cut a text of a list into two that are in the list as well.
+// Every way to cut a text of a list into two texts of the list.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ struct Split {
 
 // Calls `use` with each split. Empty texts are not in the list; of equal ones the first is meant.
 //
-// In the order of their bytes, texts stand behind those that they start with: these are on a stack, and only what is
-// left of a text behind one of them is looked up, many at a time, so that their places in the table are on their way
-// from memory together.
+// The texts are visited in the order of their bytes, so a text comes after the texts that it starts with. These are on
+// a stack, and only the rest of the text after each of them is looked up. Many look-ups are done at a time, so that the
+// processor fetches their slots from memory together.
 template <class Use>
 void for_each_split(const std::vector<std::string>& texts, Use&& use) {
   std::vector<uint32_t> order;
@@ -53,7 +53,7 @@ void for_each_split(const std::vector<std::string>& texts, Use&& use) {
   struct Start {
     uint32_t text, bytes;
   };
-  std::vector<Start> starts;  // of the text at hand, each the start of the next
+  std::vector<Start> starts;  // of the current text; each is a start of the next one
   for (const uint32_t index : order) {
     const std::string_view text = texts[index];
     while (!starts.empty() && !text.starts_with(texts[starts.back().text])) starts.pop_back();
@@ -67,7 +67,7 @@ void for_each_split(const std::vector<std::string>& texts, Use&& use) {
     if (starts.empty() || starts.back().bytes < text.size()) {
       starts.push_back({index, static_cast<uint32_t>(text.size())});
     } else {
-      starts.back().text = std::min(starts.back().text, index);  // the same once more
+      starts.back().text = std::min(starts.back().text, index);  // an equal text
     }
     if (cuts.size() > 64) flush();
   }

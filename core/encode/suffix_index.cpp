@@ -15,7 +15,7 @@ SuffixIndex::SuffixIndex(const MergeTrees& trees) : shorter_(trees.size(), kNoSy
   std::vector<uint32_t> order(reversed.size());
   std::iota(order.begin(), order.end(), 0);
   sort_by_text(order, [&](uint32_t i) { return std::string_view(reversed[i]); });
-  // A node is a range of symbols that end alike; those that a node waits to be divided into come behind all others.
+  // A node is a range of symbols with the same end. Nodes are divided in the order in which they are added.
   struct Range {
     uint32_t begin, end, depth;
   };
@@ -39,7 +39,7 @@ SuffixIndex::SuffixIndex(const MergeTrees& trees) : shorter_(trees.size(), kNoSy
       children.push_back({begin, stop, depth + 1});
       begin = stop;
     }
-    // Where more symbols lie comes first, as it is looked for more often.
+    // The child with the most symbols comes first, because it is searched for most often.
     std::stable_sort(children.begin(), children.end(),
                      [](const Range& a, const Range& b) { return a.end - a.begin > b.end - b.begin; });
     for (const Range& child : children) {

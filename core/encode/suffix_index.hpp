@@ -1,4 +1,4 @@
-// Which of the symbols that encoding makes a text ends with.
+// Finds the symbols that a text ends with, of those that encoding can make.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ class SuffixIndex {
  public:
   explicit SuffixIndex(const MergeTrees& trees);
 
-  // Of the symbols that a text ends with, and that are longer than a character: the longest; and after that, the next.
+  // The longest symbol that a text ends with, of those longer than a character; then the next shorter one.
   SymbolId longest(std::string_view text) const;
   SymbolId next(SymbolId symbol) const { return shorter_[symbol]; }
 
  private:
-  // A trie of the symbols' texts, read backwards, laid out by levels: the children of a node stand side by side, and
-  // end where those of the next one start, so that all of it is small.
+  // A trie of the symbols' texts, read backwards, stored level by level: the children of a node are adjacent, and end
+  // where the children of the next node start, so the trie is small.
   struct TrieNode {
     uint32_t first_child;
-    SymbolId longest;  // that ends the text that leads here
+    SymbolId longest;  // the longest symbol that the text of the node ends with
   };
   std::vector<TrieNode> trie_;
   std::vector<unsigned char> labels_;  // by node: the byte that leads there

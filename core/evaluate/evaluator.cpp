@@ -14,38 +14,39 @@
 namespace piecework {
 namespace {
 
-// Where each of the groups belongs.
+// The table, group and block of each group of the core.
 class Layout {
  public:
   Layout(size_t groups, const std::vector<uint32_t>& blocks)
       : tables_(blocks.size()), most_blocks_(*std::max_element(blocks.begin(), blocks.end())) {
-    const size_t of_each = std::accumulate(blocks.begin(), blocks.end(), size_t{0});
-    if (groups % of_each) throw std::invalid_argument("each table has all groups, in blocks");
-    groups_ = groups / of_each;
+    const size_t blocks_per_group = std::accumulate(blocks.begin(), blocks.end(), size_t{0});
+    if (groups % blocks_per_group)
+      throw std::invalid_argument("the groups are not a multiple of the blocks of all tables");
+    groups_ = groups / blocks_per_group;
     for (size_t table = 0; table < blocks.size(); ++table) {
       for (size_t group = 0; group < groups_; ++group) {
-        for (uint32_t block = 0; block < blocks[table]; ++block) places_.push_back({table, group, block});
+        for (uint32_t block = 0; block < blocks[table]; ++block) positions_.push_back({table, group, block});
       }
     }
   }
 
-  struct Place {
+  struct Position {
     size_t table, group;
     uint32_t block;
   };
-  const Place& operator[](size_t group) const { return places_[group]; }
+  const Position& operator[](size_t group) const { return positions_[group]; }
   size_t tables() const { return tables_; }
   // Of a table.
   size_t groups() const { return groups_; }
   // Of the table that has most of them.
   uint32_t blocks() const { return most_blocks_; }
   size_t curves() const { return tables_ * groups_; }
-  size_t curve_of(size_t group) const { return places_[group].table * groups_ + places_[group].group; }
+  size_t curve_index(size_t group) const { return positions_[group].table * groups_ + positions_[group].group; }
 
  private:
   size_t tables_, groups_;
   uint32_t most_blocks_;
-  std::vector<Place> places_;
+  std::vector<Position> positions_;
 };
 
 // Evaluates the units of one thread.
@@ -135,7 +136,7 @@ class Worker {
     const TokenTotals totals = full_totals();
     if (smaller_) {
       by_size();
-      fetch_curve(layout_.curve_of(first->group));
+      fetch_curve(layout_.curve_index(first->group));
     }
     uint64_t in_group = 0, in_curve = 0;
     for (const UnitSet::Row* row = first; row < last; ++row) {
@@ -160,8 +161,8 @@ class Worker {
       }
       in_curve += in_group;
       in_group = 0;
-      if (row + 1 < last && layout_.curve_of(row[1].group) == layout_.curve_of(group)) continue;
-      if (smaller_) add_to_curve(layout_.curve_of(group), static_cast<int64_t>(in_curve));
+      if (row + 1 < last && layout_.curve_index(row[1].group) == layout_.curve_index(group)) continue;
+      if (smaller_) add_to_curve(layout_.curve_index(group), static_cast<int64_t>(in_curve));
       in_curve = 0;
     }
   }
@@ -406,28 +407,28 @@ bool smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& me
   const SmallerSizes smaller(encoder, merges, {});
   PrefixEncoder prefixes = encoder.prefix_encoder();
   std::vector<TracedToken> tokens;
-  std::vector<uint64_t> of_group(pieces);
+  std::vector<uint64_t> group_frequencies(pieces);
   const size_t groups = frequencies.size() / pieces;
   std::vector<std::vector<Detached>> by_group(groups);
   for (const Detached& each : detached) by_group.at(each.group).push_back(each);
   uint64_t largest = 0;
   for (size_t group = 0; group < groups; ++group) {
-    std::copy_n(frequencies.begin() + static_cast<ptrdiff_t>(group * pieces), pieces, of_group.begin());
-    smaller.take_apart(of_group.data(), kept, [](uint32_t, uint64_t) {});
-    // Taken apart, a token that starts with a space leaves it alone; but it belongs to the run before it.
+    std::copy_n(frequencies.begin() + static_cast<ptrdiff_t>(group * pieces), pieces, group_frequencies.begin());
+    smaller.take_apart(group_frequencies.data(), kept, [](uint32_t, uint64_t) {});
+    // Splitting a token that starts with a space leaves the space alone, but it belongs to the spaces before it.
     for (const auto& [_, spaces, from, count] : by_group[group]) {
       if (from <= kept) continue;
       const auto add = [&](uint64_t length, uint64_t times) {
         encoder.trace(std::string(length, ' '), prefixes, tokens);
-        for (const TracedToken& token : tokens) of_group.at(token.id) += times;
+        for (const TracedToken& token : tokens) group_frequencies.at(token.id) += times;
       };
       add(spaces, count);
       add(spaces - 1, -count);
       add(1, -count);
     }
     for (const uint32_t id : ids) {
-      largest = std::max(largest, of_group.at(id));
-      *out++ = static_cast<Number>(of_group[id]);
+      largest = std::max(largest, group_frequencies.at(id));
+      *out++ = static_cast<Number>(group_frequencies[id]);
     }
   }
   return largest <= static_cast<uint64_t>(std::numeric_limits<Number>::max());

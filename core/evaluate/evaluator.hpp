@@ -1,4 +1,4 @@
-// Figures of a tokenizer from counted units: each distinct unit is encoded once, for all groups and all vocabulary
+// Totals of a tokenizer from counted units: each distinct unit is encoded once, for all groups and all vocabulary
 // sizes.
 #pragma once
 
@@ -39,8 +39,8 @@ struct SizeTotals {
 };
 static_assert(sizeof(SizeTotals) == SizeTotals::kNames.size() * sizeof(int64_t));
 
-// So many units of a group with several spaces and text have a token that starts with the last space from `from` merges
-// on, and not before: then it is part of the run.
+// `count` units of a group have several spaces and text. From `from` merges on, a token of the text starts with the
+// last space; with fewer merges, that space belongs to the spaces before it.
 struct Detached {
   uint64_t group, spaces, from, count;
 };
@@ -68,12 +68,11 @@ struct EvaluationRequest {
   // Groups may be those of several tables, and of blocks of documents: first all of the first table, in each of its
   // groups a block after the other. This is how many blocks the groups of each table have.
   std::vector<uint32_t> blocks = {1};
-  uint32_t frequency_groups = 0;  // for the first so many, how often each piece is used
+  uint32_t frequency_groups = 0;  // number of leading groups that have per-piece counts
   unsigned threads = 1;
 };
 
-// Throws ModelError where units cannot be encoded one by one with this model: it normalises text, or has pieces that
-// reach across a space.
+// Throws ModelError if units cannot be encoded one by one with this model (Encoder::require_independent_units).
 Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request);
 
 // How often each piece is used with only the first `kept` of the merges, from the frequencies with all of them:

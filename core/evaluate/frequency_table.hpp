@@ -60,7 +60,7 @@ class FrequencyTable {
  private:
   size_t groups_ = 0, pieces_ = 0;
   HugeArray<uint16_t> low_;  // by piece and then by group, so that the groups of a unit lie side by side
-  std::unordered_map<size_t, uint64_t> high_;  // by place in `low_`, in units of 2¹⁶
+  std::unordered_map<size_t, uint64_t> high_;  // by index in `low_`, in multiples of 2¹⁶
 };
 
 }  // namespace piecework

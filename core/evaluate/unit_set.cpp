@@ -134,11 +134,11 @@ void UnitSet::sort_rows(const std::vector<uint32_t>& numbers) {
   // Rows of the same unit, group and bucket become one.
   size_t first = 0, kept = 0;
   for (size_t& end : ends_) {
-    const auto of_unit = std::span(rows_).subspan(first, end - first);
+    const auto unit_rows = std::span(rows_).subspan(first, end - first);
     first = end;
-    if (of_unit.size() > 1) std::ranges::sort(of_unit, {}, key);
-    rows_[kept++] = of_unit[0];
-    for (const Row& row : of_unit.subspan(1)) {
+    if (unit_rows.size() > 1) std::ranges::sort(unit_rows, {}, key);
+    rows_[kept++] = unit_rows[0];
+    for (const Row& row : unit_rows.subspan(1)) {
       if (key(row) == key(rows_[kept - 1])) {
         set_count(rows_[kept - 1], add_counts(count(rows_[kept - 1]), count(row)));
       } else {
@@ -154,14 +154,14 @@ std::vector<UnitSet::TextTotals> UnitSet::text_totals() {
   arrange();
   std::vector<TextTotals> totals(static_cast<size_t>(groups_) * kBuckets);
   for (size_t number = 0; number < units_.size(); ++number) {
-    const Unit& of = units_[number];
+    const Unit& unit = units_[number];
     uint64_t characters = 0;
-    for (const char c : of.text) characters += !is_continuation(static_cast<unsigned char>(c));
+    for (const char c : unit.text) characters += !is_continuation(static_cast<unsigned char>(c));
     for (const Row& row : rows(number)) {
       TextTotals& sum = totals[static_cast<size_t>(row.group) * kBuckets + row.bucket];
-      sum.words += of.words * count(row);
+      sum.words += unit.words * count(row);
       sum.characters += characters * count(row);
-      sum.bytes += of.text.size() * count(row);
+      sum.bytes += unit.text.size() * count(row);
     }
   }
   return totals;

@@ -37,10 +37,9 @@ class UnitSet {
     bool one_word;  // after its spaces, if any
     uint32_t words;
   };
-  // Millions of them are gone through for each tokenizer, so they are small: few counts need more than 32 bits, and
-  // those stand in a list of their own.
+  // Each tokenizer reads millions of rows, so they are small. Few counts need more than 32 bits; those are in a list.
   struct Row {
-    uint32_t count;  // or its place in the list
+    uint32_t count;  // or its index in the list
     uint16_t group;
     uint8_t bucket;
     bool large;
@@ -53,7 +52,7 @@ class UnitSet {
 
   uint32_t groups() const { return groups_; }
   bool cuts_lines() const { return cut_lines_; }
-  // From here on all are added; several threads may ask.
+  // Sorts the units, after all were added. Several threads may call it.
   void arrange();
   const Unit& unit(size_t number) const { return units_[number]; }
   // In the order of groups and buckets.

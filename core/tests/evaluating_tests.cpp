@@ -124,7 +124,7 @@ TEST(counts_of_units_past_32_bits) {
   UnitSet units(2, true);
   const std::vector<std::string_view> texts{" b", " a", " b", " a", " a"};
   const std::vector<uint8_t> buckets{5, 1, 5, 1, 0}, opens(texts.size(), 0);
-  const std::vector<uint64_t> first{kLimit + 7, kLimit, 1, 1, kLimit}, second{3, kLimit * kLimit, 4, kLimit + 1, 2};
+  const std::vector<uint64_t> first{kLimit + 7, kLimit, 1, 1, kLimit}, second{3, 1000 * kLimit, 4, kLimit + 1, 2};
   units.add(1, {texts, buckets.data(), opens.data(), first.data()});
   units.add(0, {texts, buckets.data(), opens.data(), second.data()});
   using Found = std::vector<std::tuple<int, int, uint64_t>>;
@@ -134,13 +134,17 @@ TEST(counts_of_units_past_32_bits) {
     return rows;
   };
   CHECK_EQUAL(units.size(), 2);
-  CHECK(found(0) == (Found{{0, 0, 2}, {0, 1, kLimit * kLimit + kLimit + 1}, {1, 0, kLimit}, {1, 1, kLimit + 1}}));
+  CHECK(found(0) == (Found{{0, 0, 2}, {0, 1, 1000 * kLimit + kLimit + 1}, {1, 0, kLimit}, {1, 1, kLimit + 1}}));
   CHECK(found(1) == (Found{{0, 5, 7}, {1, 5, kLimit + 8}}));
   const std::vector<UnitSet::TextTotals> totals = units.text_totals();
   CHECK_EQUAL(totals[UnitSet::kBuckets + 1].words, kLimit + 1);
   CHECK_EQUAL(totals[UnitSet::kBuckets + 5].bytes, 2 * (kLimit + 8));
   const Evaluation evaluated = evaluate_units(Encoder(model_of(kPieces, true, {})), units, {});
   CHECK_EQUAL(evaluated.totals[UnitSet::kBuckets + 5].tokens, kLimit + 8);
+  // Totals of more than 64 bits are refused.
+  const std::vector<uint64_t> huge(texts.size(), UINT64_MAX / 20);
+  UnitSet other(2, true);
+  CHECK_THROWS(CountOverflow, other.add(0, {texts, buckets.data(), opens.data(), huge.data()}));
 }
 
 TEST(evaluating_units_as_documents) {

@@ -285,7 +285,7 @@ class Recipe(BaseModel):
             normalization_rules(
                 self.normalization_rule_name,
                 tsv=self.normalization_rule_tsv,
-                release=getattr(self, "sentencepiece_version", None),
+                release=self.sentencepiece_version,
             ),
             self.remove_extra_whitespaces,
         )
