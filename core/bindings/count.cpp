@@ -140,7 +140,6 @@ void add_words(WordTable& table, nb::handle words, nb::handle counts, Split spli
 
 void bind_count(nb::module_& m) {
   nb::exception<CountOverflow>(m, "CountOverflowError", PyExc_OverflowError);
-  nb::exception<NormalizerError>(m, "NormalizerError", PyExc_ValueError);
   nb::exception<DamagedSpill>(m, "DamagedSpillError", PyExc_ValueError);
 
   nb::enum_<Split>(m, "Split")
@@ -176,28 +175,6 @@ void bind_count(nb::module_& m) {
       .def_ro("marked_lines", &CountStatistics::marked_lines)
       .def_ro("long_lines", &CountStatistics::long_lines)
       .def_ro("invalid_bytes", &CountStatistics::invalid_bytes);
-
-  nb::class_<Normalizer>(m, "Normalizer")
-      .def(
-          "__init__",
-          [](Normalizer* self, nb::bytes precompiled_charsmap, bool remove_extra_whitespaces) {
-            NormalizerSettings settings;
-            settings.precompiled_charsmap.assign(precompiled_charsmap.c_str(), precompiled_charsmap.size());
-            settings.add_dummy_prefix = false;
-            settings.remove_extra_whitespaces = remove_extra_whitespaces;
-            new (self) Normalizer(settings);
-          },
-          nb::kw_only(), nb::arg("precompiled_charsmap"), nb::arg("remove_extra_whitespaces"))
-      .def(
-          "normalize",
-          [](const Normalizer& normalizer, nb::handle text) {
-            TextBatch batch;
-            batch.add(text);
-            std::string normalized;
-            normalizer.normalize(batch.views[0], normalized);
-            return normalized;
-          },
-          nb::arg("text"));
 
   nb::class_<WordCounter>(m, "WordCounter")
       .def(

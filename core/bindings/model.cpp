@@ -10,6 +10,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/text.hpp"
 #include "model/vocabulary.hpp"
+#include "text/normalizer.hpp"
 
 namespace piecework {
 namespace {
@@ -48,6 +49,29 @@ nb::list text_list(const Vocabulary& vocabulary) {
 
 void bind_model(nb::module_& m) {
   nb::exception<ModelError>(m, "CoreModelError", PyExc_ValueError);
+  nb::exception<NormalizerError>(m, "NormalizerError", PyExc_ValueError);
+
+  nb::class_<Normalizer>(m, "Normalizer")
+      .def(
+          "__init__",
+          [](Normalizer* self, nb::bytes precompiled_charsmap, bool remove_extra_whitespaces) {
+            NormalizerSettings settings;
+            settings.precompiled_charsmap.assign(precompiled_charsmap.c_str(), precompiled_charsmap.size());
+            settings.add_dummy_prefix = false;
+            settings.remove_extra_whitespaces = remove_extra_whitespaces;
+            new (self) Normalizer(settings);
+          },
+          nb::kw_only(), nb::arg("precompiled_charsmap"), nb::arg("remove_extra_whitespaces"))
+      .def(
+          "normalize",
+          [](const Normalizer& normalizer, nb::handle text) {
+            TextBatch batch;
+            batch.add(text);
+            std::string normalized;
+            normalizer.normalize(batch.views[0], normalized);
+            return normalized;
+          },
+          nb::arg("text"));
 
   m.def("count_lines", &count_lines, nb::arg("counts"));
 
