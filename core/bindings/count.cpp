@@ -136,6 +136,14 @@ void add_words(WordTable& table, nb::handle words, nb::handle counts, Split spli
   add_columns<queue_word<Split::lines>>(table, words, counts);
 }
 
+template <class Counter>
+void add_arrow(Counter& counter, nb::handle array) {
+  const ArrowInput input(array);
+  const std::vector<std::string_view> texts = arrow_strings(*input.schema, *input.array);
+  nb::gil_scoped_release unlocked;
+  counter.add(texts, false);
+}
+
 }  // namespace
 
 void bind_count(nb::module_& m) {
@@ -191,15 +199,7 @@ void bind_count(nb::module_& m) {
             counter.add(batch.views, batch.known_valid, copies);
           },
           nb::arg("texts"), nb::arg("copies") = 1)
-      .def(
-          "add_arrow",
-          [](WordCounter& counter, nb::handle array) {
-            const ArrowInput input(array);
-            const std::vector<std::string_view> texts = arrow_strings(*input.schema, *input.array);
-            nb::gil_scoped_release unlocked;
-            counter.add(texts, false);
-          },
-          nb::arg("array"))
+      .def("add_arrow", &add_arrow<WordCounter>, nb::arg("array"))
       .def_prop_ro("memory_bytes", &WordCounter::memory_bytes)
       .def_prop_ro("statistics", &WordCounter::statistics)
       .def("finish", &WordCounter::finish, nb::call_guard<nb::gil_scoped_release>());
@@ -214,15 +214,7 @@ void bind_count(nb::module_& m) {
             counter.add(batch.views, batch.known_valid);
           },
           nb::arg("texts"))
-      .def(
-          "add_arrow",
-          [](PreTokenCounter& counter, nb::handle array) {
-            const ArrowInput input(array);
-            const std::vector<std::string_view> texts = arrow_strings(*input.schema, *input.array);
-            nb::gil_scoped_release unlocked;
-            counter.add(texts, false);
-          },
-          nb::arg("array"))
+      .def("add_arrow", &add_arrow<PreTokenCounter>, nb::arg("array"))
       .def_prop_ro("memory_bytes", &PreTokenCounter::memory_bytes)
       .def_prop_ro("invalid_bytes", &PreTokenCounter::invalid_bytes)
       .def("finish", &PreTokenCounter::finish, nb::call_guard<nb::gil_scoped_release>());
