@@ -19,6 +19,10 @@ TrainingOptions any_options(Random& random) {
   options.split_by_number = random.chance(2);
   options.split_digits = random.chance(2);
   options.add_dummy_prefix = random.chance(2);
+  options.allow_whitespace_only_pieces = random.chance(4);
+  options.treat_whitespace_as_suffix = random.chance(4);
+  if (random.chance(4)) options.pretokenization_delimiter = "b";
+  if (random.chance(2)) options.boundary = '\t';
   options.meta_pieces = {"<unk>", "<s>"};
   if (random.chance(2))
     options.meta_pieces.insert(options.meta_pieces.end(), {"ab", "a",
@@ -39,7 +43,12 @@ std::vector<std::string> check_training(Random& random, const WordTable& table, 
   uint64_t previous = UINT64_MAX;
   for (const Merge& merge : all.merges) {
     REQUIRE(find_invalid_utf8(merge.piece) == merge.piece.size());
-    REQUIRE(merge.piece.find(kSpaceMarkUtf8, 1) == std::string::npos);
+    const size_t mark =
+        options.treat_whitespace_as_suffix ? merge.piece.find(kSpaceMarkUtf8) : merge.piece.find(kSpaceMarkUtf8, 1);
+    const size_t allowed =
+        options.treat_whitespace_as_suffix ? merge.piece.size() - kSpaceMarkUtf8.size() : std::string::npos;
+    const bool only_marks = merge.piece.find_first_not_of(kSpaceMarkUtf8) == std::string::npos;
+    REQUIRE(mark == std::string::npos || mark == allowed || (options.allow_whitespace_only_pieces && only_marks));
     REQUIRE(characters_in(merge.piece) >= 2 && characters_in(merge.piece) <= options.max_sentencepiece_length);
     REQUIRE(merge.frequency <= previous);
     previous = merge.frequency;

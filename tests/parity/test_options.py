@@ -4,6 +4,7 @@ import os
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -186,3 +187,38 @@ def test_auto_character_coverage(language: str, options: dict[str, Any]) -> None
             vocab_size=vocab_size, auto_character_coverage=True, byte_fallback=True, hard_vocab_limit=False, **options
         )
         check(lines(language)[:2_000], recipe, release(CURRENT))
+
+
+def test_auto_character_coverage_is_not_resized() -> None:
+    recipe = pw.Recipe(vocab_size=400, auto_character_coverage=True, byte_fallback=True, hard_vocab_limit=False)
+    tokenizer = pw.train(pw.count_words(lines("sv")[:500]), recipe)
+    with pytest.raises(pw.InputError, match="auto_character_coverage"):
+        tokenizer.resize(300)
+
+
+def test_counts_that_lack_what_a_recipe_needs() -> None:
+    counts = pw.count_words(["a  b", "c"])
+    for needs, options in {
+        "space runs": {"allow_whitespace_only_pieces": True},
+        "lines": {"split_by_whitespace": False},
+        "max_sentence_length = 10": {"max_sentence_length": 10},
+    }.items():
+        with pytest.raises(pw.InputError, match=needs):
+            pw.train(counts, pw.Recipe(vocab_size=8, **options))
+
+
+@pytest.mark.parametrize("split", ["space_runs", "lines"])
+def test_longer_rows_serve_shorter_ones(split: Any) -> None:
+    texts = [*lines("sv")[:500], "a  b", "  c ", "▁▁d"]
+    recipe = pw.Recipe(vocab_size=600)
+    expected = pw.train(pw.count_words(texts), recipe).model_bytes
+    assert pw.train(pw.count_words(texts, split=split), recipe).model_bytes == expected
+
+
+def test_counts_of_longer_rows_are_kept(tmp_path: Path) -> None:
+    counts = pw.count_words(["a  b", "  c", " ", "d e"], split="space_runs", max_sentence_length=50)
+    assert dict(counts.items()) == {"a": 1, "▁ b": 1, "  c": 1, " ": 1, "d": 1, "▁e": 1}
+    counts.save(tmp_path / "counts.parquet")
+    assert pw.WordCounts.load(tmp_path / "counts.parquet") == counts
+    with pytest.raises(pw.InputError, match="cannot be added"):
+        counts + pw.count_words(["a"])

@@ -115,6 +115,10 @@ def test_the_recipe_is_honoured_on_texts() -> None:
     assert normalized.encode("ﬁn") == normalized.encode("fin")
     long = pw.train(["ab " * 20, "cd cd"], vocab_size=10, hard_vocab_limit=False, max_sentence_length=10)
     assert long.piece_to_id("a") is None
+    assert pw.train(["a    b"], vocab_size=9, hard_vocab_limit=False, allow_whitespace_only_pieces=True).piece_to_id(
+        "▁▁"
+    )
+    assert pw.train(["ab"], vocab_size=9, hard_vocab_limit=False, max_sentence_length=2**30).vocab_size == 9
 
 
 def test_what_cannot_be_trained_on() -> None:

@@ -307,6 +307,19 @@ class StudySettings(_Table):
         """Mistakes between tables that are valid by themselves, each with its key."""
         meta = len(self.recipe.meta_pieces()) + (WHITESPACE_RUNS if self.recipe.whitespace_runs else 0)
         sizes = self.analysis.vocab_sizes
+        if self.recipe.auto_character_coverage and sizes:
+            yield (
+                ("analysis", "vocab_sizes"),
+                "vocab_sizes in [analysis]: with auto_character_coverage a smaller size is no part of a larger one;"
+                " remove one of the two",
+            )
+        for name, usual in (("split_by_whitespace", True), ("treat_whitespace_as_suffix", False)):
+            if getattr(self.recipe, name) is not usual:
+                yield (
+                    ("recipe", name),
+                    f"{name} in [recipe]: a study evaluates tokenizers from counted units, and pieces of this one would"
+                    " reach across them; train it with piecework train, and compare it with piecework compare --data",
+                )
         for index, size in enumerate(sizes):
             key: KeyPath = ("analysis", "vocab_sizes", index)
             where = f"vocab_sizes: {size} in [analysis]"

@@ -151,6 +151,11 @@ class Tokenizer(BaseTokenizer):
         >>> large.resize(12).model_bytes == small.model_bytes
         True
         """
+        if self._specs.trainer_spec.auto_character_coverage:
+            raise InputError(
+                f"cannot resize to {vocab_size:,}: the model was trained with auto_character_coverage, where a smaller"
+                " size is no part of a larger one; train at that size"
+            )
         try:
             parts = self._parts
         except InputError as error:

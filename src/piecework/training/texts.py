@@ -27,7 +27,13 @@ def count_texts(source: Any, recipe: Recipe, *, text: str = "text", threads: int
         raise InputError("give an iterable of texts to train on; for a single text write [text]")
     column: Any = _column(source, text)
     longest = recipe.max_sentence_length if "max_sentence_length" in recipe.model_fields_set else None
-    counter = WordCounter(threads=threads, max_sentence_length=longest, normalization=recipe.normalization())
+    counter = WordCounter(
+        threads=threads,
+        max_sentence_length=longest,
+        normalization=recipe.normalization(),
+        split=recipe.split(),
+        clean_up=recipe.clean_up,
+    )
     is_arrow = hasattr(column, "__arrow_c_array__") or hasattr(column, "iterchunks")
     if is_arrow and recipe.clean_up is None:
         missing = column.null_count if hasattr(column, "null_count") else 0

@@ -145,8 +145,8 @@ def _check_counts(counts: WordCounts, recipe: Recipe) -> None:
             f" spaces, and these are counts of {counts.split.replace('_', ' ')}: count again with this recipe"
             f" (count_words(texts, split=recipe.split()), piecework train FILES, or [recipe] of a study)"
         )
-    limit = recipe.max_sentence_length if recipe.max_sentence_length < _NO_LIMIT else None
-    if "max_sentence_length" in given and counts.max_sentence_length != limit:
+    limit = counts.max_sentence_length or _NO_LIMIT
+    if "max_sentence_length" in given and limit != recipe.max_sentence_length:
         raise InputError(
             f"max_sentence_length = {recipe.max_sentence_length}: long lines are left out when text is counted, and"
             f" these counts were made with {counts.max_sentence_length or 'no limit'}; count again with"
