@@ -20,6 +20,7 @@ def answer(request: dict[str, object]) -> dict[str, str]:
     return {"model": base64.b64encode(model.getvalue()).decode()}
 
 
-print(sentencepiece.__version__, flush=True)
-for line in sys.stdin:
-    print(json.dumps(answer(json.loads(line))), flush=True)
+if __name__ == "__main__":
+    print(sentencepiece.__version__, flush=True)
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)

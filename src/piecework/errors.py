@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,6 +18,7 @@ __all__ = [
     "RecipeError",
     "StudyError",
     "VocabularyTooLargeError",
+    "explain_os_error",
 ]
 
 
@@ -110,3 +112,10 @@ class VocabularyTooLargeError(PieceworkError):
     def __init__(self, largest: int, message: str | None = None) -> None:
         super().__init__(message or f"the text allows a vocabulary of at most {largest} pieces")
         self.largest = largest
+
+
+def explain_os_error(error: OSError) -> str:
+    """Where it happened, the reason, and what helps if a limit of the system is the cause."""
+    where = f"{error.filename}: " if error.filename else ""
+    fix = {errno.EMFILE: "; raise the limit, for example with `ulimit -n 1024`"}.get(error.errno or 0, "")
+    return f"{where}{error.strerror or error}{fix}"

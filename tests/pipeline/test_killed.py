@@ -29,15 +29,18 @@ def test_killed_at_random_moments(run_once: Path, tmp_path: Path) -> None:
     without = ("run.json", "inputs.json", ".lock")
     expected = contents(run_once / "out", without=without)
     generator = random.Random(5)
+    killed = 0
     for files in sorted(generator.sample(range(len(expected) - 1), KILLS)):
         process = start(study, out)
         # Moments are told by how many files there are, and a little later: a busy machine may take long to come there.
         while process.poll() is None and file_count(out) < files:
             time.sleep(0.005)
         time.sleep(generator.uniform(0, 0.3))
-        assert process.poll() is None, f"it ended before there were {files} files: {process.communicate()[1]}"
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.send_signal(signal.SIGKILL)  # nothing happens if the last files took less time than the wait
+        _, stderr = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), stderr
+        killed += process.returncode != 0
+    assert killed > KILLS // 2
     with start(study, out) as process:
         _, stderr = process.communicate()
     assert process.returncode == 0, stderr

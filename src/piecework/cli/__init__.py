@@ -1,6 +1,5 @@
 """The command line: errors, exit codes and the list of commands. Each command is a file, imported when it is called."""
 
-import errno
 import gc
 import importlib
 import os
@@ -13,7 +12,7 @@ import click
 from piecework import __version__
 from piecework.cli.streams import StdoutError, prepare_streams
 from piecework.cli.terminal import Terminal
-from piecework.errors import PieceworkError, RecipeError, StudyError
+from piecework.errors import PieceworkError, RecipeError, StudyError, explain_os_error
 
 __all__ = ["main"]
 
@@ -76,7 +75,7 @@ class CommandGroup(click.Group):
             ctx.exit(INTERRUPTED)
         except OSError as error:
             # Readers and writers say which file and how to mend it; this is for what they do not expect.
-            self._fail(ctx, terminal, _explain_os_error(error))
+            self._fail(ctx, terminal, explain_os_error(error))
         except UnicodeEncodeError as error:
             name = str(error.object)[max(0, error.start - 40) : error.end + 40]
             name = name.encode(errors="backslashreplace").decode()
@@ -94,12 +93,6 @@ class CommandGroup(click.Group):
             traceback.print_exc()
         terminal.error(message)
         ctx.exit(exit_code)
-
-
-def _explain_os_error(error: OSError) -> str:
-    where = f"{error.filename}: " if error.filename else ""
-    fix = {errno.EMFILE: "; raise the limit, for example with `ulimit -n 1024`"}.get(error.errno or 0, "")
-    return f"{where}{error.strerror or error}{fix}"
 
 
 def _is_from_arrow(error: Exception) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import IO, Any, Generic, Self, TypeVar
 
-from piecework.errors import InputError, PieceworkError
+from piecework.errors import InputError, PieceworkError, explain_os_error
 
 __all__ = ["Workers", "serve"]
 
@@ -134,7 +134,7 @@ class Workers:
         try:
             return self._start()
         except OSError as error:  # no usable temporary folder, too many open files or processes
-            raise InputError(f"cannot start a process to count with: {error.strerror or error}") from error
+            raise InputError(f"cannot start a process to count with: {explain_os_error(error)}") from error
 
     def _start(self) -> _Process:
         ours, theirs = socket.socketpair()
