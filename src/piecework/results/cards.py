@@ -96,7 +96,10 @@ def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
 
 
 def _settings(study: Study, vocab_size: int) -> Iterator[str]:
-    yield "Names are SentencePiece's. Other settings have SentencePiece's defaults; text is not normalised."
+    recipe = study.recipe
+    is_identity = recipe.normalization_rule_name == "identity" and not recipe.normalization_rule_tsv
+    ending = "; text is not normalised." if is_identity else "."
+    yield f"Names are SentencePiece's. Other settings have SentencePiece's defaults{ending}"
     yield ""
     yield "| setting | value |"
     yield "|---|---|"
