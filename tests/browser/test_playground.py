@@ -566,6 +566,9 @@ def test_states_without_text(visit: Visitor, address: str) -> None:
 def test_right_to_left_text(visit: Visitor, address: str) -> None:
     _, page = opened(visit, address)
     put(page, "שלום עולם\nland og")
+    # Tokens that are drawn anew have no boxes for a moment.
+    page.wait_for_function("() => document.querySelector('.token')?.getBoundingClientRect().width > 0", timeout=20_000)
+    page.wait_for_timeout(300)
     boxes = (
         lane(page, 0)
         .locator(".token")
