@@ -7,10 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Literal, overload
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 from piecework._core import CoreModelError, Encoder, Vocabulary
 from piecework.common.terms import PieceType
@@ -30,6 +27,8 @@ from piecework.tokenizer.schema import NORMAL, TYPE_NAMES, model_type
 from piecework.tokenizer.tokens import Column, Token, Tokens
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 __all__ = ["BaseTokenizer"]
@@ -155,6 +154,8 @@ class BaseTokenizer:
 
     def groups(self) -> list[VocabularyGroup]:
         """The vocabulary by group, as in the paper's table."""
+        import numpy as np
+
         return vocabulary_groups(self._texts, np.array(list(map(GROUP_ORDER.index, self._groups))))
 
     def length_histogram(self) -> dict[int, int]:
@@ -307,6 +308,8 @@ class BaseTokenizer:
         if output == "list":
             return batch
         if output == "numpy":
+            import numpy as np
+
             return [np.array(ids, np.int32) for ids in batch]
         import pyarrow as pa
 
@@ -340,11 +343,13 @@ class BaseTokenizer:
     @cached_property
     def _is_space_run(self) -> Column:
         """For each id, whether the piece is ▁ alone."""
+        import numpy as np
+
         return np.array([not text.strip(SPACE) for text in self._texts], bool)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of these ids."""
-        numbers = ids.tolist() if isinstance(ids, np.ndarray) else ids if isinstance(ids, list) else list(ids)
+        numbers = ids if isinstance(ids, list) else ids.tolist() if hasattr(ids, "tolist") else list(ids)
         try:
             return self._encoder.decode(numbers)
         except (IndexError, TypeError):
@@ -357,5 +362,5 @@ class BaseTokenizer:
 
     def _check_ids(self, ids: Iterable[object]) -> None:
         for number in ids:
-            if not isinstance(number, int | np.integer) or not 0 <= number < self.vocab_size:
+            if not isinstance(number, SupportsIndex) or not 0 <= int(number) < self.vocab_size:
                 raise InputError(f"id {number!r} is not in the vocabulary of {self.vocab_size:,} pieces")

@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
 
-import numpy as np
-
 from piecework._core import ByteLevelEncoder, CoreModelError
 from piecework.common.files import prepare_output, replace_atomically, write_together
 from piecework.common.pre_tokenizer import PreTokenizer
@@ -134,6 +132,8 @@ class ByteLevelTokenizer:
 
     @cached_property
     def _lengths(self) -> Column:
+        import numpy as np
+
         return np.array([len(token) for token in self._texts_of_ids], np.int64)
 
     @cached_property
@@ -235,6 +235,8 @@ class ByteLevelTokenizer:
 
     def token_columns(self, text: str, *, allowed_special: AllowedSpecial = ()) -> Tokens:
         """The same as `tokens`, in columns."""
+        import numpy as np
+
         ids = np.array(self.encode(text, allowed_special=allowed_special), np.int64)
         lengths = self._lengths[ids]
         ends = np.cumsum(lengths)

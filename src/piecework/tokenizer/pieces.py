@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Literal
 
-import numpy as np
-
 from piecework.common.terms import PieceType
 from piecework.tokenizer.tokens import Column
 
@@ -99,9 +97,12 @@ def vocabulary_groups(texts: Sequence[str], groups: Column) -> list[VocabularyGr
 
     `groups` has the group of each piece, as an index into `GROUP_ORDER`.
 
+    >>> import numpy as np
     >>> vocabulary_groups(["a", "<unk>", "b"], np.array([4, 0, 4]))[1]
     VocabularyGroup(name='character', count=2, ranges=((0, 0), (2, 2)), examples=('a', 'b'))
     """
+    import numpy as np
+
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     spans = list(
         zip(groups[starts].tolist(), starts.tolist(), [*(starts[1:] - 1).tolist(), len(groups) - 1], strict=True)

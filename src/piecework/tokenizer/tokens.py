@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["Column", "Token", "Tokens"]
 
-Column = npt.NDArray[Any]
+Column: TypeAlias = "npt.NDArray[Any]"
 
 
 @dataclass(frozen=True, slots=True)
