@@ -27,7 +27,7 @@ $(VENV)/.tools:
 	@echo "setting up $(VENV): pip and the build tools"
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -U pip
-	$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja "setuptools>=70.1"
+	$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.9" cmake ninja "setuptools>=70.1"
 	touch $@
 
 $(VENV)/.python-files: $(VENV)/.tools FORCE

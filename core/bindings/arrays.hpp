@@ -1,4 +1,5 @@
-// Memory of the core as Python objects: bytes, and NumPy arrays that own it without a copy.
+// Memory of the core as Python objects: bytes, and arrays that own it without a copy.
+// A view is a typed array too, Python's memoryview: commands that need no NumPy start without it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,6 +18,8 @@ namespace nb = nanobind;
 
 template <class Number>
 using Array = nb::ndarray<nb::numpy, Number, nb::c_contig>;
+template <class Number>
+using View = nb::ndarray<nb::memview, const Number, nb::ndim<1>, nb::c_contig>;
 // An array that Python gives.
 template <class Number, class... Shape>
 using InputArray = nb::ndarray<const Number, nb::c_contig, nb::device::cpu, Shape...>;
@@ -52,6 +55,19 @@ template <class Number>
 Array<Number> to_array(std::vector<Number> values) {
   const std::vector<size_t> shape{values.size()};
   return to_array<Number>(std::move(values), shape);
+}
+
+// A view that owns the memory of a vector or a string.
+template <class Number, class Column>
+View<Number> to_view(Column column) {
+  static_assert(sizeof(Number) == sizeof(*column.data()));
+  column.reserve(1);  // pyarrow aborts the process on a null pointer, even where the view is empty
+  auto owned = std::make_unique<Column>(std::move(column));
+  const auto* const data = reinterpret_cast<const Number*>(owned->data());
+  const size_t size = owned->size();
+  const nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<Column*>(p); });
+  owned.release();
+  return View<Number>(data, {size}, owner);
 }
 
 // An array with the numbers that `fill` writes while the GIL is released. They are not set to 0 before.

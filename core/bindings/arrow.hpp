@@ -1,4 +1,4 @@
-// Arrow columns: in by the Arrow C interface, out as buffers.
+// Arrow columns: in by the Arrow C interface, out as typed arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,13 +26,9 @@ struct ArrowInput {
   const ArrowArray* array = nullptr;
 };
 
-// A copy in Python's memory, from which a pyarrow buffer is made.
-template <class Column>
-nb::bytes buffer(const Column& column) {
-  return nb::bytes(column.data(), column.size() * sizeof(*column.data()));
-}
+using TextArrays = std::tuple<View<int64_t>, View<uint8_t>, View<uint64_t>>;
 
-// Texts with counts, as the buffers of a large_utf8 and a uint64 column.
+// Texts with counts: the offsets and the text of a large_utf8 column, then a uint64 column.
 struct TextColumns {
   std::vector<int64_t> offsets{0};
   std::string data;
@@ -48,8 +44,9 @@ struct TextColumns {
     offsets.push_back(static_cast<int64_t>(data.size()));
     counts.push_back(count);
   }
-  std::tuple<nb::bytes, nb::bytes, nb::bytes> buffers() const {
-    return {buffer(offsets), buffer(data), buffer(counts)};
+  TextArrays take() {
+    return {to_view<int64_t>(std::move(offsets)), to_view<uint8_t>(std::move(data)),
+            to_view<uint64_t>(std::move(counts))};
   }
 };
 
@@ -64,8 +61,9 @@ struct UnitColumns : TextColumns {
     data += unit.bytes;
     end_row(unit.count);
   }
-  std::tuple<nb::bytes, nb::bytes, nb::bytes, nb::bytes, nb::bytes> buffers() const {
-    return std::tuple_cat(std::tuple{buffer(buckets), buffer(opens)}, TextColumns::buffers());
+  std::tuple<View<uint8_t>, View<uint8_t>, View<int64_t>, View<uint8_t>, View<uint64_t>> take() {
+    auto flags = std::tuple{to_view<uint8_t>(std::move(buckets)), to_view<uint8_t>(std::move(opens))};
+    return std::tuple_cat(std::move(flags), TextColumns::take());
   }
 };
 

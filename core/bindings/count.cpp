@@ -40,7 +40,7 @@ auto table_columns(const WordTable& table, bool ordered) {
       columns.end_row(word.count);
     });
   }
-  return columns.buffers();
+  return columns.take();
 }
 
 // Units, sorted or in no order.
@@ -52,7 +52,7 @@ auto take_evaluation(DocumentCounter& counter, bool plain, bool ordered) {
     table.visit_each(ordered ? DocumentCounter::sorted_units(table) : all_indices(table),
                      [&](uint32_t index) { columns.add(DocumentCounter::unit_at(table, index)); });
   }
-  return columns.buffers();
+  return columns.take();
 }
 
 // The next merged rows: at most `rows`, and until they have `text_bytes` bytes of text. Empty at the end.
@@ -66,7 +66,7 @@ auto next_words(SpillMerger& merger, size_t rows, size_t text_bytes) {
       columns.end_row(merger.count());
     }
   }
-  return columns.buffers();
+  return columns.take();
 }
 
 auto next_units(SpillMerger& merger, size_t rows, size_t text_bytes) {
@@ -78,7 +78,7 @@ auto next_units(SpillMerger& merger, size_t rows, size_t text_bytes) {
       columns.add(DocumentCounter::unit_from_key(merger.key(), merger.count()));
     }
   }
-  return columns.buffers();
+  return columns.take();
 }
 
 // The next words, without ▁, and the counts of their forms: at the start of a line, and elsewhere.
@@ -94,7 +94,7 @@ auto next_word_forms(WordFormMerger& merger, size_t rows, size_t text_bytes) {
       other_counts.push_back(merger.other_count());
     }
   }
-  return std::tuple_cat(columns.buffers(), std::tuple{buffer(other_counts)});
+  return std::tuple_cat(columns.take(), std::tuple{to_view<uint64_t>(std::move(other_counts))});
 }
 
 template <Split split>

@@ -88,8 +88,9 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("texts", &text_list)
       .def_prop_ro("scores", [](const Vocabulary& vocabulary) { return vocabulary.scores; })
       .def_prop_ro("types",
-                   [](const Vocabulary& vocabulary) {
-                     return nb::bytes(reinterpret_cast<const char*>(vocabulary.types.data()), vocabulary.size());
+                   [](nb::handle_t<Vocabulary> self) {
+                     const auto& types = nb::cast<const Vocabulary&>(self).types;
+                     return View<uint8_t>(reinterpret_cast<const uint8_t*>(types.data()), {types.size()}, self);
                    })
       .def("to_bytes", &written<write_pieces, Vocabulary>)
       .def("vocab_text", &written<vocab_text, Vocabulary>)

@@ -196,7 +196,8 @@ def _write_spill_files(
 def _next_forms(merger: _core.WordFormMerger) -> WordForms:
     import pyarrow as pa
 
-    offsets, data, *counts = map(pa.py_buffer, merger.words(BATCH_ROWS, BATCH_TEXT_BYTES))
-    rows = counts[0].size // 8
+    columns = merger.words(BATCH_ROWS, BATCH_TEXT_BYTES)
+    rows = len(columns[2])
+    offsets, data, *counts = map(pa.py_buffer, columns)
     opening, other = (pa.Array.from_buffers(pa.uint64(), rows, [None, column]) for column in counts)
     return WordForms(pa.Array.from_buffers(pa.large_string(), rows, [None, offsets, data]), opening, other)

@@ -83,12 +83,12 @@ class DocumentCounter:
         return self._counter.write_evaluation(os.fsencode(path), plain=table == "eval_plain")
 
 
-def units_to_arrow(columns: tuple[bytes, bytes, bytes, bytes, bytes]) -> pa.Table:
-    """The buffers of the core as a table of units and counts."""
+def units_to_arrow(columns: tuple[memoryview, memoryview, memoryview, memoryview, memoryview]) -> pa.Table:
+    """Wraps the arrays of the core as an Arrow table of units and counts."""
     import pyarrow as pa
 
+    n = len(columns[0])
     buckets, opens, offsets, data, counts = map(pa.py_buffer, columns)
-    n = buckets.size
     return pa.table(
         {
             "bucket": pa.Array.from_buffers(pa.uint8(), n, [None, buckets]),

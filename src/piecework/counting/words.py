@@ -355,12 +355,12 @@ def count_words(
     return counter.finish()
 
 
-def words_to_arrow(columns: tuple[bytes, bytes, bytes]) -> pa.Table:
-    """Wraps the buffers of the core as an Arrow table of words and counts."""
+def words_to_arrow(columns: tuple[memoryview, memoryview, memoryview]) -> pa.Table:
+    """Wraps the arrays of the core as an Arrow table of words and counts."""
     import pyarrow as pa
 
+    n = len(columns[2])
     offsets, data, counts = map(pa.py_buffer, columns)
-    n = counts.size // 8
     words = pa.Array.from_buffers(pa.large_string(), n, [None, offsets, data])
     return pa.table({"word": words, "count": pa.Array.from_buffers(pa.uint64(), n, [None, counts])})
 

@@ -62,7 +62,7 @@ def _columns(tokenizer: Tokenizer) -> PieceColumns:
         np.from_dlpack(counted).astype(np.int64)
         for counted in (compute.utf8_length(texts), compute.count_substring(texts, SPACE))
     )
-    types = np.frombuffer(tokenizer._vocabulary.types, np.uint8)
+    types = np.asarray(tokenizer._vocabulary.types)
     groups = _GROUP_OF_TYPE[types]
     # Normal pieces of one character, and of ▁ only, are groups of their own.
     normal = types == NORMAL

@@ -39,7 +39,7 @@ def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     whole = tokenizer._encoder.whole_pieces(
         before=border, after=border, ids_before=before, ids_after=after, plain_spaces=True
     )
-    types = np.frombuffer(tokenizer._vocabulary.types, np.uint8)
+    types = np.asarray(tokenizer._vocabulary.types)
     reachable = whole & np.isin(types, _FROM_TEXT)
     _mark_bytes(tokenizer, types, reachable)
     return reachable
