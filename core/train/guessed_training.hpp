@@ -1,0 +1,36 @@
+// Training with a guess of how rare the last merge will be.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "train/merge_trainer.hpp"
+
+namespace piecework {
+
+// Most pairs are rare, and rare pairs are seldom needed. So pairs below a guessed frequency are forgotten. If the guess
+// was too high (the vocabulary is large for the text), training runs again without it. The result is the same.
+// `make_text` gives the text and the sum of its counts.
+template <class MakeText>
+std::vector<Merge> run_with_guess(MakeText&& make_text, const std::vector<InitialSymbol>& alphabet,
+                                  const MergeRule& rule, uint64_t wanted, uint64_t minimum_frequency,
+                                  const Progress& progress, const Checkpoint& checkpoint) {
+  std::vector<Merge> merges;
+  for (const bool guessing : {true, false}) {
+    auto [text, total] = make_text();
+    const uint64_t guess = guessing ? total / wanted / 32 : 0;
+    Trainer trainer(std::move(text), alphabet, rule, std::max(minimum_frequency, guess), checkpoint);
+    merges = trainer.run(wanted, minimum_frequency, progress);
+    if (trainer.is_complete() || guess <= minimum_frequency) break;
+  }
+  return merges;
+}
+
+inline Checkpoint checkpoint_of(const Progress& progress) {
+  return [&progress] {
+    if (progress) progress(0, UINT64_MAX);
+  };
+}
+
+}  // namespace piecework

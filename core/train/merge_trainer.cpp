@@ -1,0 +1,92 @@
+#include "train/merge_trainer.hpp"
+
+#include <unordered_map>
+#include <utility>
+
+#include "text/hash.hpp"
+#include "text/unicode_scripts.hpp"
+
+namespace piecework {
+
+Trainer::Trainer(ChunkText text, const std::vector<InitialSymbol>& alphabet, const MergeRule& rule,
+                 uint64_t least_frequency, Checkpoint checkpoint)
+    : text_(std::move(text)),
+      rule_(rule),
+      least_frequency_(least_frequency),
+      checkpoint_(std::move(checkpoint)),
+      waiting_(kLevels) {
+  for (const InitialSymbol& symbol : alphabet) {
+    add_symbol(symbol.text, symbol.length, symbol.script, symbol.is_mark, symbol.is_mark);
+  }
+  find_first_pairs();
+}
+
+uint32_t Trainer::add_symbol(std::string_view text, uint32_t length, ScriptSpan script, bool has_mark, bool all_marks) {
+  symbols_.push_back({texts_.size(), static_cast<uint32_t>(text.size()), length, 0, script, has_mark, all_marks});
+  texts_.append(text);
+  left_slots_.emplace_back();
+  right_slots_.emplace_back();
+  return static_cast<uint32_t>(symbols_.size() - 1);
+}
+
+bool Trainer::mergeable(uint32_t left, uint32_t right) const {
+  const Symbol &l = symbols_[left], &r = symbols_[right];
+  const uint64_t length = uint64_t{l.length} + r.length;
+  if (length > rule_.max_length && (length > 2 || rule_.limits_first_pairs)) return false;
+  if ((l.has_mark || r.has_mark) && !marks_allow(l, r)) return false;
+  return l.script.last == kAnyScript || r.script.first == kInherited || r.script.first == kAnyScript ||
+         l.script.last == r.script.first;
+}
+
+// Where a piece may have ▁. Split at whitespace: only at its start, or with treat_whitespace_as_suffix only at its end.
+// Not split: anywhere but at its end, or with treat_whitespace_as_suffix at its start. Pieces of ▁ alone are an option.
+bool Trainer::marks_allow(const Symbol& left, const Symbol& right) const {
+  if (left.all_marks && right.all_marks) return rule_.allow_whitespace_only_pieces;
+  const Symbol& outer = rule_.treat_whitespace_as_suffix ? right : left;  // it has the ▁ at the right place
+  const Symbol& inner = rule_.treat_whitespace_as_suffix ? left : right;
+  if (rule_.split_by_whitespace) return !inner.has_mark && !(outer.all_marks && outer.length > 1);
+  return !inner.all_marks;
+}
+
+std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress) {
+  std::vector<Merge> merges;
+  std::unordered_map<std::string, uint32_t, HashBytes, std::equal_to<>> known;  // strings that are symbols
+  known.reserve(std::min<uint64_t>(wanted, 1 << 20));
+  const auto first_merged = static_cast<uint32_t>(symbols_.size());
+  if (rule_.merges_known_strings) {
+    for (uint32_t symbol = 0; symbol < first_merged; ++symbol) known.emplace(text_of(symbol), symbol);
+  }
+  uint64_t added = 0;
+  Candidate best;
+  while (added < wanted && next(best) && best.frequency >= minimum_frequency) {
+    if (progress) progress(added, wanted);
+    Pair pair = pairs_[best.pair];
+    std::string piece = text_of(pair);
+    const auto [entry, is_new] = known.try_emplace(piece, static_cast<uint32_t>(symbols_.size()));
+    // Two pairs can make the same string ("aa"+"a", "a"+"aa"). SentencePiece merges only the first.
+    if (is_new || rule_.merges_known_strings) {
+      const uint32_t symbol = entry->second;
+      if (!is_new && symbol >= first_merged) throw std::logic_error("training made the same string twice: " + piece);
+      ++merges_;
+      if (is_new) {
+        const ScriptSpan l = symbols_[pair.left].script, r = symbols_[pair.right].script;
+        const ScriptSpan script{l.first != kInherited ? l.first : r.first, r.first != kInherited ? r.last : l.last};
+        const Symbol &left = symbols_[pair.left], &right = symbols_[pair.right];
+        const bool has_mark = left.has_mark || right.has_mark, all_marks = left.all_marks && right.all_marks;
+        add_symbol(piece, length_of(pair), script, has_mark, all_marks);
+        ++added;
+      }
+      symbols_[pair.left].changed = symbols_[pair.right].changed = merges_;
+      apply(pair, symbol);
+      merges.push_back({std::move(piece), best.frequency, pair.left, pair.right});
+    }
+    live_positions_ -= pair.positions;
+    pairs_[best.pair].positions = 0;
+    if (positions_.size() > 2 * live_positions_ + (1 << 20)) compact();
+  }
+  if (progress) progress(added, wanted);
+  complete_ = added == wanted;
+  return merges;
+}
+
+}  // namespace piecework

@@ -1,0 +1,157 @@
+// Merges pairs of symbols, the most frequent first: what all kinds of training share.
+//
+// A priority queue of upper bounds. Once both symbols of a pair exist, its frequency can only fall. So a pair is
+// counted again only when it reaches the top of the queue, and returns to the queue if its frequency has fallen.
+// Nothing else is updated. Most pairs never reach the top; other trainers spend most of their time on them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "train/chunk_text.hpp"
+#include "train/trainer.hpp"
+
+namespace piecework {
+
+// A character or a merged piece.
+struct Symbol {
+  uint64_t text_offset;  // of its UTF-8 in Trainer::texts_
+  uint32_t text_bytes;
+  uint32_t length;       // in characters
+  uint32_t changed = 0;  // the last merge that consumed one of its occurrences
+  ScriptSpan script;
+  bool has_mark, all_marks;  // whether some character, every character is ▁
+};
+
+// Two symbols that are, or were, next to each other.
+struct Pair {
+  uint32_t left, right;
+  uint64_t first;      // index of its first position in Trainer::positions_
+  uint32_t positions;  // number of positions; some may be out of date until the pair is counted again
+  uint32_t counted;    // the merge after which `frequency` was exact
+  uint64_t frequency;  // exact after the merge `counted`, then an upper bound
+};
+
+// What a symbol is before any merge.
+struct InitialSymbol {
+  std::string text;
+  uint32_t length;  // in characters
+  ScriptSpan script;
+  bool is_mark = false;  // it is ▁
+};
+
+// What tells byte-level training from SentencePiece's.
+struct MergeRule {
+  // Of pairs with equal frequencies SentencePiece takes the one of fewer characters, then the smaller string;
+  // byte-level training takes the smaller ids.
+  bool ties_by_ids = false;
+  // A longer pair is never merged. Byte-level training lets pairs of two bytes pass whatever the limit.
+  uint32_t max_length = UINT32_MAX;
+  bool limits_first_pairs = true;
+  // A string that is a symbol already: SentencePiece does not merge the pair, byte-level training merges it into that
+  // symbol. docs/exactness.md shows that the symbol is then a special token that has not occurred before, so the
+  // frequency of a pair still only falls.
+  bool merges_known_strings = false;
+  // Where a piece of SentencePiece may have ▁.
+  bool split_by_whitespace = true;
+  bool allow_whitespace_only_pieces = false;
+  bool treat_whitespace_as_suffix = false;
+};
+
+// A pair with what decides the order of merges: frequency, then what the rule says.
+struct Candidate {
+  uint64_t frequency;
+  // The first sixteen bytes of the string, the first byte highest; or the two ids.
+  std::array<uint64_t, 2> prefix;
+  uint32_t length;
+  uint32_t pair;
+};
+
+class Trainer {
+ public:
+  Trainer(ChunkText text, const std::vector<InitialSymbol>& alphabet, const MergeRule& rule, uint64_t least_frequency,
+          Checkpoint checkpoint);
+  // Pairs below `least_frequency` are forgotten at once, so the caller must make sure that they are not needed.
+  std::vector<Merge> run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress);
+  // Whether the last run made as many symbols as wanted.
+  bool is_complete() const { return complete_; }
+
+ private:
+  static constexpr uint32_t kAhead = 16;            // positions to prefetch ahead of the current one
+  static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
+  static constexpr uint64_t kLevels = 1 << 16;      // each frequency below this has its own unsorted list
+
+  std::string_view text_of(uint32_t symbol) const {
+    return {&texts_[symbols_[symbol].text_offset], symbols_[symbol].text_bytes};
+  }
+  std::string text_of(const Pair& pair) const { return std::string(text_of(pair.left)).append(text_of(pair.right)); }
+  uint32_t length_of(const Pair& pair) const { return symbols_[pair.left].length + symbols_[pair.right].length; }
+  // What the order of merges asks about: nothing where ids decide.
+  uint32_t ordering_length(const Pair& pair) const { return rule_.ties_by_ids ? 0 : length_of(pair); }
+  uint32_t add_symbol(std::string_view text, uint32_t length, ScriptSpan script, bool has_mark, bool all_marks);
+  bool mergeable(uint32_t left, uint32_t right) const;
+  bool marks_allow(const Symbol& left, const Symbol& right) const;
+  void find_first_pairs();
+  void count_again(Pair& pair);
+  bool is_exact(const Pair& pair) const {
+    return std::max(symbols_[pair.left].changed, symbols_[pair.right].changed) <= pair.counted;
+  }
+  void apply(const Pair& pair, uint32_t symbol);
+  void compact();
+
+  // The queue of pairs: pair_queue.cpp.
+  void wait(uint32_t pair);
+  void push(uint32_t pair);
+  bool refill();
+  bool next(Candidate& best);
+  bool before(const Candidate& a, const Candidate& b) const;
+
+  ChunkText text_;
+  const MergeRule rule_;
+  const uint64_t least_frequency_;
+  const Checkpoint checkpoint_;
+  std::vector<Symbol> symbols_;
+  std::string texts_;
+  std::vector<Pair> pairs_;
+  std::vector<uint32_t> positions_;  // the positions of all pairs: one rising list per pair, one after another
+  uint64_t live_positions_ = 0;
+  uint32_t merges_ = 0;
+  bool complete_ = false;
+
+  std::vector<Candidate> heap_;
+  std::vector<std::vector<uint32_t>> waiting_;  // pairs by frequency, up to `level_`
+  int64_t level_ = kLevels - 1;
+  // Pairs of frequency `level_` + 1 and of at least `next_length_` characters, by length. All other pairs of that
+  // frequency are in the heap. A merge makes only longer pairs, so all pairs of a length are known when it is taken,
+  // and the heap stays small.
+  std::vector<std::vector<uint32_t>> by_length_;
+  size_t next_length_ = 0;
+
+  // State of the current merge: the new pairs by their other symbol, and their occurrences.
+  struct NewPair {
+    uint32_t other;
+    bool other_is_left;
+    uint32_t positions = 0;
+    uint64_t frequency = 0;
+    uint64_t first = 0;
+  };
+  struct PairSlot {
+    uint32_t merge = 0;  // `index` is valid for this merge only
+    uint32_t index = 0;
+  };
+  struct Occurrence {
+    uint32_t index;
+    uint32_t position;
+  };
+  static constexpr uint32_t kNotMergeable = UINT32_MAX;
+  uint32_t new_pair(uint32_t other, bool other_is_left, uint32_t symbol);
+  std::vector<PairSlot> left_slots_, right_slots_;
+  std::vector<NewPair> new_pairs_;
+  std::vector<Occurrence> occurrences_;
+};
+
+}  // namespace piecework

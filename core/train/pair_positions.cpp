@@ -1,0 +1,161 @@
+// Where each pair is: finding pairs in the text, counting them again, and merging them.
+#include <unordered_map>
+
+#include "train/merge_trainer.hpp"
+
+namespace piecework {
+
+void Trainer::find_first_pairs() {
+  std::unordered_map<uint64_t, uint32_t> rare;
+  constexpr uint32_t kDense = 512;  // pairs of the most frequent characters need no hash table
+  std::vector<uint32_t> dense(kDense * kDense, UINT32_MAX);
+  auto index_of = [&](uint32_t left, uint32_t right) -> uint32_t& {
+    if (left < kDense && right < kDense) return dense[left * kDense + right];
+    return rare.try_emplace(static_cast<uint64_t>(left) << 32 | right, UINT32_MAX).first->second;
+  };
+  for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
+    if (p % kCheckpoint == 0) checkpoint_();
+    const uint32_t left = text_[p], right = text_[p + 1];
+    if (left >= ChunkText::kBack || right >= ChunkText::kBack) continue;
+    uint32_t& index = index_of(left, right);
+    if (index == UINT32_MAX) {
+      index = static_cast<uint32_t>(pairs_.size());
+      pairs_.push_back({left, right, 0, 0, 0, 0});
+    }
+    pairs_[index].frequency += text_.count_at(p);
+    ++pairs_[index].positions;
+  }
+  uint64_t total = 0;
+  for (Pair& pair : pairs_) {
+    if (pair.frequency < least_frequency_ || !mergeable(pair.left, pair.right)) pair.positions = 0;
+    pair.first = total;
+    total += pair.positions;
+  }
+  positions_.resize(total);
+  live_positions_ = total;
+  std::vector<uint64_t> next(pairs_.size());
+  for (size_t i = 0; i < pairs_.size(); ++i) next[i] = pairs_[i].first;
+  for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
+    if (p % kCheckpoint == 0) checkpoint_();
+    const uint32_t left = text_[p], right = text_[p + 1];
+    if (left >= ChunkText::kBack || right >= ChunkText::kBack) continue;
+    const uint32_t index = index_of(left, right);
+    if (pairs_[index].positions) positions_[next[index]++] = p;
+  }
+  for (uint32_t i = 0; i < pairs_.size(); ++i) {
+    if (pairs_[i].positions) wait(i);
+  }
+}
+
+// Removes the positions where the pair no longer is, and adds up the counts of the others. Overlapping occurrences all
+// count.
+void Trainer::count_again(Pair& pair) {
+  const uint32_t offset = symbols_[pair.left].length;
+  uint32_t* const first = &positions_[pair.first];
+  uint32_t* kept = first;
+  uint64_t frequency = 0;
+  for (const uint32_t *p = first, *last = first + pair.positions; p < last; ++p) {
+    if (p + kAhead < last) text_.prefetch(p[kAhead]);
+    if (text_[*p] == pair.left && text_[*p + offset] == pair.right) {
+      frequency += text_.count_at(*p);
+      *kept++ = *p;
+    }
+  }
+  const auto n = static_cast<uint32_t>(kept - first);
+  live_positions_ -= pair.positions - n;
+  pair.positions = n;
+  pair.frequency = frequency;
+  pair.counted = merges_;
+}
+
+uint32_t Trainer::new_pair(uint32_t other, bool other_is_left, uint32_t symbol) {
+  PairSlot& slot = (other_is_left ? left_slots_ : right_slots_)[other];
+  if (slot.merge != merges_) {
+    slot.merge = merges_;
+    const bool good = other_is_left ? mergeable(other, symbol) : mergeable(symbol, other);
+    slot.index = good ? static_cast<uint32_t>(new_pairs_.size()) : kNotMergeable;
+    if (good) new_pairs_.push_back({other, other_is_left});
+  }
+  return slot.index;
+}
+
+// Merges from left to right. Each occurrence makes a new pair on its left and on its right. The next occurrence may
+// remove one of them again. Such pairs are kept with a frequency of 0, as in SentencePiece.
+void Trainer::apply(const Pair& pair, uint32_t symbol) {
+  const uint32_t left = pair.left, right = pair.right;
+  const uint32_t left_length = symbols_[left].length, length = symbols_[symbol].length;
+  new_pairs_.clear();
+  occurrences_.clear();
+  // The new pair (symbol, left): the only one that this merge may remove again.
+  uint32_t removable = kNotMergeable;
+  for (uint64_t i = pair.first; i < pair.first + pair.positions; ++i) {
+    if (i % kCheckpoint == 0) checkpoint_();
+    if (i + kAhead < positions_.size()) text_.prefetch(positions_[i + kAhead]);
+    const uint32_t p = positions_[i];
+    if (text_[p] != left || text_[p + left_length] != right) continue;
+    const uint64_t count = text_.count_at(p);
+    const uint32_t start = text_.before(p);
+    const uint32_t after = text_[p + length];
+    text_.merge(p, left_length, length, symbol);
+    if (start != ChunkText::kNoPosition) {
+      const uint32_t index = new_pair(text_[start], true, symbol);
+      if (index != kNotMergeable) {
+        new_pairs_[index].frequency += count;
+        ++new_pairs_[index].positions;
+        occurrences_.push_back({index, start});
+      }
+    }
+    if (after != ChunkText::kSeparator) {
+      const uint32_t index = new_pair(after, false, symbol);
+      if (index != kNotMergeable) {
+        if (after == left) removable = index;
+        new_pairs_[index].frequency += count;
+        ++new_pairs_[index].positions;
+        occurrences_.push_back({index, p});
+      }
+    }
+  }
+  if (removable != kNotMergeable) {
+    for (Occurrence& o : occurrences_) {
+      if (o.index == removable && text_[o.position + length] != left) {
+        new_pairs_[removable].frequency -= text_.count_at(o.position);
+        --new_pairs_[removable].positions;
+        o.index = kNotMergeable;
+      }
+    }
+  }
+  uint64_t total = positions_.size();
+  for (NewPair& n : new_pairs_) {
+    n.first = total;
+    if (n.frequency >= least_frequency_) total += n.positions;
+  }
+  live_positions_ += total - positions_.size();
+  if (total > positions_.capacity()) positions_.reserve(total + total / 4);  // doubling would waste more memory
+  positions_.resize(total);
+  for (NewPair& n : new_pairs_) {
+    if (n.frequency < least_frequency_) continue;
+    const uint32_t l = n.other_is_left ? n.other : symbol, r = n.other_is_left ? symbol : n.other;
+    pairs_.push_back({l, r, n.first, n.positions, merges_, n.frequency});
+    wait(static_cast<uint32_t>(pairs_.size() - 1));
+  }
+  for (const Occurrence& o : occurrences_) {
+    if (o.index != kNotMergeable && new_pairs_[o.index].frequency >= least_frequency_) {
+      positions_[new_pairs_[o.index].first++] = o.position;
+    }
+  }
+}
+
+// Removes the gaps between the lists of positions. The lists are in the order of their pairs, so one pass is enough.
+void Trainer::compact() {
+  uint64_t to = 0;
+  for (Pair& pair : pairs_) {
+    std::copy_n(positions_.begin() + static_cast<int64_t>(pair.first), pair.positions,
+                positions_.begin() + static_cast<int64_t>(to));
+    pair.first = to;
+    to += pair.positions;
+  }
+  positions_.resize(to);
+  positions_.shrink_to_fit();
+}
+
+}  // namespace piecework
