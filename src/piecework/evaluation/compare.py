@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from piecework.common.terms import OVERALL
 from piecework.corpus.parallel_text import ParallelText
@@ -146,8 +147,6 @@ def _compare(
 def _metrics(
     tokenizers: Mapping[str, AnyTokenizer], languages: Sequence[str], sums: Mapping[tuple[str, str], Array]
 ) -> Table:
-    import pyarrow as pa
-
     first = next(iter(tokenizers))
     rows = []
     for name, tokenizer in tokenizers.items():
@@ -194,8 +193,6 @@ def _length(found: Array, first: Array) -> tuple[float | None, ...]:
 
 def _overlap(tokenizers: Mapping[str, AnyTokenizer]) -> Table:
     """For every two tokenizers, how many learned tokens they share, compared as text."""
-    import pyarrow as pa
-
     learned = {name: tokenizer.learned_texts for name, tokenizer in tokenizers.items()}
     rows: list[tuple[Any, ...]] = []
     for first, second in permutations(tokenizers, 2):

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from piecework.common.terms import OVERALL
 from piecework.errors import InputError
@@ -180,8 +181,6 @@ class Evaluation:
         return "".join(parts)
 
     def _table(self, rows: list[tuple[Any, ...]], title: str) -> Table:
-        import pyarrow as pa
-
         names = ["tokenizer", "vocab_size", self.by, "metric", "value", "low", "high", "numerator", "denominator"]
         types: dict[str, Any] = {name: pa.float64() for name in names[4:]} | {"vocab_size": pa.int64()}
         types |= {name: pa.string() for name in ("tokenizer", self.by, "metric")}

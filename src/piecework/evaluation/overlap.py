@@ -12,6 +12,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from piecework.errors import InputError
 from piecework.evaluation.curves import Sizes
@@ -52,8 +53,6 @@ class Overlaps:
 
     def table(self) -> Table:
         """The table of `vocabulary_overlap`."""
-        import pyarrow as pa
-
         uses: dict[str, Array] = {}
         if self._evaluation is not None:
             uses = {name: _use(name, self._evaluation)[learned.ids] for name, learned in self._learned.items()}
@@ -219,8 +218,6 @@ class _Learned:
 
 
 def _learned(tokenizers: Iterable[Tokenizer]) -> list[_Learned]:
-    import pyarrow as pa
-
     columns = list(map(piece_columns, tokenizers))
     ids = [np.concatenate([np.flatnonzero(each.are(group)) for group in ("character", "regular")]) for each in columns]
     texts: Any = pa.concat_arrays([each.texts.take(chosen) for each, chosen in zip(columns, ids, strict=True)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from piecework.corpus.sampling import BUCKETS
 from piecework.errors import InputError
@@ -94,8 +95,6 @@ def evaluate_parallel(
     >>> [(row["metric"], row["language"], row["numerator"]) for row in table.rows()]
     [('premium', 'en', 3.0), ('premium', 'de', 8.0), ('worst_premium', 'de', 8.0), ('gini', None, 10.0)]
     """
-    import pyarrow as pa
-
     lengths = {language: len(lines) for language, lines in texts.items()}
     if pivot not in texts:
         raise InputError(f'the pivot "{pivot}" is not among the languages: {", ".join(texts) or "none"}')

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pyarrow as pa
 
 from piecework.evaluation.metrics import Array
 from piecework.tokenizer.pieces import GROUP_ORDER, SPACE, Group, piece_group
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES
 from piecework.tokenizer.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["PieceColumns", "piece_columns"]
 
@@ -54,7 +52,6 @@ _COLUMNS: WeakKeyDictionary[Tokenizer, PieceColumns] = WeakKeyDictionary()
 
 
 def _columns(tokenizer: Tokenizer) -> PieceColumns:
-    import pyarrow as pa
     from pyarrow import compute
 
     texts = pa.array(tokenizer._texts, pa.string())

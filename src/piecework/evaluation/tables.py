@@ -6,13 +6,13 @@ import html
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from piecework.common.files import replace_atomically
 from piecework.errors import InputError, PieceworkError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Table", "format_value"]
 
@@ -51,8 +51,6 @@ class Table:
         cls, columns: Iterable[str], rows: Iterable[tuple[Any, ...]], *, title: str = "", types: Any = None
     ) -> Table:
         """Makes a table; `types` are Arrow types by column, for columns whose type the values do not tell."""
-        import pyarrow as pa
-
         names = list(columns)
         by_column = list(zip(*rows, strict=True)) or [()] * len(names)
         wanted = dict(types or {})
@@ -107,7 +105,6 @@ class Table:
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table as CSV with a header, also written to `path` if given. Numbers have all their digits."""
         # Not pyarrow's writer, which quotes every string, and not Python's, which does not quote "\r".
-        import pyarrow as pa
         from pyarrow import compute
 
         text = ",".join(map(_csv_field, self.columns)) + "\n"
@@ -124,9 +121,6 @@ class Table:
 
     def to_parquet(self, path: str | Path) -> None:
         """Writes a Parquet file."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         # Dictionaries for text only: numbers hardly repeat.
         names = [field.name for field in self._arrow.schema if pa.types.is_string(field.type)]
         with replace_atomically(path) as temporary:
@@ -147,7 +141,6 @@ class Table:
 
 def _csv_fields(column: Any) -> Any:
     """The CSV fields of a column. Arrow formats most values as `_csv_field` does; `_csv_field` formats the others."""
-    import pyarrow as pa
     from pyarrow import compute
 
     if pa.types.is_integer(column.type):

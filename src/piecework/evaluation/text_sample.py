@@ -7,18 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from piecework.corpus.sampling import BUCKETS, Sampler
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.word_spacing import unspaced_shares
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.pieces import SPACE
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["TOTALS", "TextSample", "bucket_sums", "document_sample", "unit_sample"]
 
@@ -54,8 +51,6 @@ class TextSample:
 
     def unspaced_share(self) -> float:
         """The share of characters, spaces aside, that are of scripts written without spaces."""
-        import pyarrow as pa
-
         texts = [text.encode("utf-8", "replace").decode() for text in self.texts]
         rows = pa.record_batch({"unit": pa.array(texts, pa.large_string()), "count": pa.array(self.text_counts())})
         return unspaced_shares([("", rows)])[""]

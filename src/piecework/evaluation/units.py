@@ -8,9 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from piecework import _core
 from piecework.common.subset_name import SubsetName
@@ -21,9 +22,6 @@ from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, UnitKind
 from piecework.evaluation.word_spacing import unspaced_shares
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["BLOCKS", "EvaluationUnits", "GroupBy", "UnitCounts", "UnitSource", "count_units"]
 
@@ -65,8 +63,6 @@ class UnitCounts:
         self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
     ) -> pa.Table:
         """Rows of language, category, bucket, opens, unit and count."""
-        import pyarrow as pa
-
         batches = self.evaluation_batches(language, category, plain=plain)
         return pa.concat_tables(
             [column_types("eval").empty_table(), *(with_names("eval", rows, subset) for subset, rows in batches)]
@@ -232,8 +228,6 @@ class EvaluationUnits:
         return {group: found.get(group, 0.0) for group in self.groups}
 
     def _arrange(self, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:
-        import pyarrow as pa
-
         units = _core.UnitSet(len(self.groups) * sum(blocks.values()), cut_lines=cut_lines)
         start = 0
         for kind in self._kinds:
@@ -266,8 +260,6 @@ class EvaluationUnits:
 
 def _checked(batch: pa.RecordBatch, counts: object) -> pa.RecordBatch:
     """The columns that the core needs, with its types."""
-    import pyarrow as pa
-
     types = {"bucket": pa.uint8(), "opens": pa.uint8(), "unit": pa.large_string(), "count": pa.uint64()}
     if missing := [name for name in types if name not in batch.schema.names]:
         raise InputError(

@@ -7,12 +7,10 @@ compared with tokens per word of other languages.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
 __all__ = ["UNSPACED_SCRIPTS", "UNSPACED_SHARE", "unspaced_shares"]
 
@@ -51,7 +49,6 @@ def unspaced_shares(batches: Iterable[tuple[str, pa.RecordBatch]]) -> dict[str, 
 
 def _count(rows: pa.RecordBatch) -> tuple[float, float]:
     """The characters of all units without spaces, and those of unspaced scripts, each as often as it was counted."""
-    import pyarrow as pa
     from pyarrow import compute
 
     units: Any = rows["unit"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import jinja2
 from markupsafe import Markup
 
 from piecework.common.files import replace_atomically
@@ -31,8 +32,6 @@ from piecework.report.study_data import StudyData
 from piecework.report.svg import identified
 
 if TYPE_CHECKING:
-    import jinja2
-
     from piecework.results.folder import StudyFolder
 
 __all__ = ["notebook_html", "write_figures", "write_report"]
@@ -132,8 +131,6 @@ def _sections(data: StudyData) -> Iterator[Section]:
 
 @cache
 def _environment() -> jinja2.Environment:
-    import jinja2
-
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,

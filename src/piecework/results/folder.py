@@ -6,18 +6,19 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from piecework.common.manifest import Each, Optional, Shape, checksum_of_file, inner_path, read_manifest
 from piecework.common.terms import MULTILINGUAL
+from piecework.counting.store import Counts
 from piecework.errors import DamagedError, InputError
 from piecework.evaluation.tables import Table
 from piecework.results.table_names import TITLES
-
-if TYPE_CHECKING:
-    from piecework.counting.store import Counts
-    from piecework.study.study import Study
-    from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.study.study import Study
+from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = [
     "CARD_FILE",
@@ -97,8 +98,6 @@ class StudyFolder:
     @cached_property
     def study(self) -> Study:
         """The study with all settings resolved. Its corpus may be gone."""
-        from piecework.study.study import Study
-
         return Study.load(self._verify(self.folder / STUDY_FILE), check_corpus=False)
 
     @property
@@ -123,8 +122,6 @@ class StudyFolder:
 
     def tokenizer(self, name: str = MULTILINGUAL) -> Tokenizer:
         """A tokenizer of the study, loaded on first use."""
-        from piecework.tokenizer.tokenizer import Tokenizer
-
         if name not in self.tokenizers:
             raise InputError(f'{self.folder}: no tokenizer "{name}"; there is {", ".join(self.tokenizers)}')
         if name not in self._tokenizers:
@@ -146,8 +143,6 @@ class StudyFolder:
     @cached_property
     def counts(self) -> Counts | None:
         """The counts of the study; None if they were deleted, which breaks nothing else."""
-        from piecework.counting.store import Counts
-
         return Counts.load(self.folder) if (self.folder / "counts").is_dir() else None
 
     def __repr__(self) -> str:
@@ -175,9 +170,6 @@ class StoredTables(Mapping[str, Table]):
         return len(list(iter(self)))
 
     def _load(self, name: str) -> Table:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         path = self._folder / f"{name}.parquet"
         if name not in TITLES or not path.exists():
             raise KeyError(name)

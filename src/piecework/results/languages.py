@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from piecework.corpus.languages import CODE
 from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.tables import Table
@@ -24,8 +26,6 @@ def languages_table(evaluation: Evaluation) -> Table:
     `unspaced_share` is the share of characters in scripts written without spaces. `without_spaces` says that this
     is more than a third. `per_word` says whether tokens per word compare the language with others.
     """
-    import pyarrow as pa
-
     per_word = set(with_words(evaluation))
     totals = evaluation.bucket_totals(next(iter(evaluation.tokenizers)))
     sums = {name: totals[name].sum(axis=1).tolist() for name in ("words", "characters", "bytes")}

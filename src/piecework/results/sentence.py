@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
+import pyarrow as pa
+
 from piecework.common.percent import format_percent
 from piecework.common.terms import OVERALL
 from piecework.corpus.languages import language_name
@@ -27,8 +29,6 @@ class Sentence:
     @classmethod
     def table(cls, sentences: Iterable[Sentence]) -> Table:
         """A row for each sentence."""
-        import pyarrow as pa
-
         names = [field.name for field in fields(cls)]
         rows = [tuple(getattr(each, name) for name in names) for each in sentences]
         types = {name: pa.string() if index < 3 else pa.float64() for index, name in enumerate(names)}

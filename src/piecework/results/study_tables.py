@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.corpus.parallel_text import ParallelText
@@ -31,8 +32,6 @@ from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from piecework.counting.store import Counts
 
 __all__ = ["Passage", "study_tables", "study_units"]
@@ -126,8 +125,6 @@ class _Steps:
 
 def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer], Table]) -> Table:
     """One table of all tokenizers; the name and size of the tokenizer are the first columns."""
-    import pyarrow as pa
-
     parts = []
     for name, tokenizer in tokenizers.items():
         part = table_of(tokenizer).to_arrow()
@@ -138,8 +135,6 @@ def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer]
 
 def _parallel(tokenizers: Mapping[str, Tokenizer], text: ParallelText, *, threads: int) -> Table:
     """Premiums of the multilingual tokenizer, at each of its sizes; the column `pivot` names the pivot."""
-    import pyarrow as pa
-
     sizes = {name: each for name, each in tokenizers.items() if name.startswith(MULTILINGUAL)}
     table = evaluate_parallel(sizes, text.lines, pivot=text.pivot, threads=threads).to_arrow()
     return Table(table.append_column("pivot", pa.repeat(pa.scalar(text.pivot), len(table))))
@@ -147,8 +142,6 @@ def _parallel(tokenizers: Mapping[str, Tokenizer], text: ParallelText, *, thread
 
 def _sizes(evaluation: Evaluation) -> Table:
     """The multilingual tokenizer at every size: a row for each language and size, a column for each metric."""
-    import pyarrow as pa
-
     metrics = [metric for metric in evaluation.metric_list if metric.has_curve]
     parts = []
     for language in (*evaluation.groups, OVERALL):
@@ -161,8 +154,6 @@ def _sizes(evaluation: Evaluation) -> Table:
 
 def _overlap_sizes(curves: Mapping[str, OverlapCurve]) -> Table:
     """The multilingual vocabulary at every size: its overlap with each monolingual one, at full and at equal size."""
-    import pyarrow as pa
-
     names = ["vocab_size", "pieces", "shared", "relative", "relative_to_other", "jaccard", "weighted"]
     types: dict[str, pa.DataType] = {"language": pa.string()} | dict.fromkeys(names, pa.float64())
     types |= dict.fromkeys(names[:3], pa.int64()) | {"relative_at_equal_size": pa.float64()}
@@ -182,16 +173,12 @@ def _overlap_sizes(curves: Mapping[str, OverlapCurve]) -> Table:
 
 def _column(values: Array) -> pa.Array[Any]:
     """A column in which NaN is null."""
-    import pyarrow as pa
-
     missing = np.isnan(values)
     return pa.array(values, mask=missing if missing.any() else None)
 
 
 def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:
     """Each piece: the first size that has it, whether it is reachable, and its tokens in each language."""
-    import pyarrow as pa
-
     sizes = Sizes.of(tokenizer)
     ranks = np.full(tokenizer.vocab_size, -1)
     ranks[sizes.merges] = np.arange(len(sizes.merges))
@@ -214,16 +201,12 @@ def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:
 
 
 def _corpus(counts: Counts) -> Table:
-    import pyarrow as pa
-
     subsets = counts.subsets
     names = [f"{row['category']}_{row['language']}" for row in subsets.to_pylist()]
     return Table(subsets.add_column(0, "subset", pa.array(names, pa.string())))
 
 
 def _skipped(counts: Counts) -> Table:
-    import pyarrow as pa
-
     text = pa.string()
     types = {"language": text, "category": text, "reason": text, "records": pa.int64(), "first": text}
     rows = [
@@ -235,8 +218,6 @@ def _skipped(counts: Counts) -> Table:
 
 def _examples(tokenizers: Mapping[str, Tokenizer], passages: Sequence[Passage]) -> Table:
     """Each passage, split by the multilingual tokenizer and by that of its language."""
-    import pyarrow as pa
-
     rows = []
     for passage in passages:
         names = [name for name in (MULTILINGUAL, passage.language) if name in tokenizers]

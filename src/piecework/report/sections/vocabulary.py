@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import compute
+
 from piecework.common.terms import MULTILINGUAL
 from piecework.report.blocks import Figure, Heading, Section, Sheet
 from piecework.report.charts import Bar, BarChart, Column, Histogram
@@ -97,9 +100,6 @@ def _quantile(counts: dict[int, int], wanted: float) -> int:
 
 
 def _examples(data: StudyData) -> list[Sheet]:
-    import pyarrow as pa
-    from pyarrow import compute
-
     table = data.table("pieces")
     if table is None:
         return []
