@@ -78,7 +78,7 @@ def test_an_edited_vocabulary_has_no_smaller_sizes() -> None:
     # Truncation keeps such a run: it goes by score only among what training merges.
     assert "▁▁" in {piece.text for piece in edit(edited, truncate=50, unreachable="keep").tokenizer.pieces}
     padded = edit(pw.train(pw.count_words(["ha hade"]), pw.Recipe(vocab_size=10)), reserve=1).tokenizer
-    with pytest.raises(pw.InputError, match="training makes no unused pieces"):
+    with pytest.raises(pw.InputError, match="is an unused piece, and training makes none"):
         padded.resize(9)
     tampered = parse(sp_train_with(["abc abc"], **{**arguments, "vocab_size": 9}))
     next(piece for piece in tampered.pieces if len(piece.piece) == 2).piece = "xyz"

@@ -74,7 +74,7 @@ def command(
 
 
 def _looks_like_a_path(text: str) -> bool:
-    """Whether an argument that names no file was probably meant to.
+    """Whether an argument looks like the path of a file that does not exist.
 
     >>> [_looks_like_a_path(text) for text in ("book.txt", "data/book", "Hej världen", "Hej!", "i.e. this", "3.5")]
     [True, True, False, False, False, False]
@@ -112,7 +112,7 @@ def _encode(terminal: Terminal, model: Path, output: str, batches: Iterator[list
     for lines in batches:
         stdout.write(write(tokenizer, [line.decode(errors=REPLACE_EACH_BYTE) for line in lines]))
         stdout.flush()
-    # In a pipe, the next command is already there.
+    # No next command is suggested in a pipe: it has one.
     if sys.stdout.isatty() and terminal.is_interactive:
         terminal.suggest("decode", "--model", model)
 

@@ -37,7 +37,7 @@ def estimate_training(
 ) -> TrainingEstimate | None:
     """Count at most 8 MB, for at most a second, and extrapolate; None if the sample has no text.
 
-    The number of distinct words follows Heaps' law through one half of the sample and the whole.
+    The number of distinct words is extrapolated by Heaps' law from half of the sample and all of it.
     """
     from piecework.counting.heaps import HeapsLaw
     from piecework.counting.words import WordCounter

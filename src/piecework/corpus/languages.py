@@ -1,9 +1,9 @@
-"""Names by which a path may tell the language of its text: ISO 639 codes, and suffixes of source code."""
+"""Names in a path that tell the language of a file: ISO 639 codes, English names, and suffixes of source code."""
 
 __all__ = ["CODE", "SOURCE_SUFFIXES", "is_language", "language_name"]
 
 CODE = "code"
-"""The language of source code, whatever the programming language: that is its category."""
+"""The language of all source code; the programming language is the category."""
 
 _ISO_639_1 = (
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en"
@@ -12,7 +12,7 @@ _ISO_639_1 = (
     " ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss"
     " st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
 )
-# Those that corpora use most; with all 7,000 every other word would be a language.
+# Only the codes that corpora use most: with all 7,000, many ordinary words would be taken for languages.
 _ISO_639_3 = (
     "afr amh arb ben bos bul cat ces cmn cym dan deu ell eng est eus fao fas fin fra gle glg glv guj hau heb hin hrv"
     " hun hye ibo ind isl ita jpn kal kan kat kaz khm kmr kor lao lav lit ltz mal mar mkd mlt mon mya nds nld nno nob"
@@ -83,7 +83,7 @@ def is_language(name: str) -> bool:
 
 
 def language_name(code: str) -> str:
-    """What a person calls the language of that code; the code itself where it is not a common one.
+    """The English name of a language; its code if it is not a common one.
 
     >>> [language_name(code) for code in ("is", "pt-BR", "polish", "code", "tlh")]
     ['Icelandic', 'Portuguese (BR)', 'Polish', 'code', 'tlh']

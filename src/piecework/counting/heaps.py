@@ -46,7 +46,7 @@ class HeapsLaw:
         return cls(sample_bytes, sample_words, min(1.0, exponent))
 
     def growth(self, factor: float) -> float:
-        """How many times as many distinct words a text has that is `factor` times as large."""
+        """The factor by which the distinct words grow if the text grows by `factor`."""
         return math.pow(factor, self.exponent)
 
     def words(self, text_bytes: float) -> float:
@@ -60,9 +60,9 @@ class WordTable:
 
     law: HeapsLaw
     memory_bytes: float
-    """Of a distinct word in training."""
+    """Memory of a distinct word in training."""
     stored_bytes: float
-    """Of a distinct word in train.parquet."""
+    """Size of a distinct word in train.parquet."""
 
     @classmethod
     def fit(cls, texts: Sequence[bytes]) -> WordTable | None:
@@ -102,7 +102,7 @@ class TableSize:
 
 
 def table_size(tables: Sequence[tuple[WordTable, float]], text_bytes: float) -> TableSize:
-    """The table for a text of this size, which has several kinds in these shares."""
+    """The table for a text of this size that mixes several kinds of text in these shares."""
     total = sum(share for _, share in tables) or 1.0
     words = [(table, table.law.words(text_bytes * share / total)) for table, share in tables]
     return TableSize(

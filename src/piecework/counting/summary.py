@@ -79,7 +79,7 @@ class Summary:
         return total
 
     def write(self, folder: Path, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """Write inputs.json, and at last counts.json, which makes the counts valid; its content."""
+        """Write inputs.json, then counts.json, which makes the counts valid; return its content."""
         plan = self._plan
         files = plan.files()
         description: dict[str, Any] = {
@@ -165,7 +165,7 @@ def statistics_of(counts: Counts) -> dict[SubsetName, Mapping[str, int]]:
 def replace_subset_rows(
     folder: Path, description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Write counts with other weights; the new content of counts.json."""
+    """Write counts with other weights; return the new content of counts.json."""
     changed = {**description, "subsets": list(rows)}
     write_subsets(folder, rows)
     write_manifest(folder / COUNTS_FILE, changed)

@@ -80,7 +80,7 @@ class _Merges:
     in_order: bool
 
 
-# Kept: it goes through the whole model, and is needed once for each other tokenizer in a comparison.
+# Cached: it reads the whole model, and a comparison asks for it once per other tokenizer.
 _MERGES: WeakKeyDictionary[Tokenizer, _Merges] = WeakKeyDictionary()
 
 

@@ -36,7 +36,7 @@ class Sentence:
 
 
 def certainty(interval: tuple[float, float] | None) -> str:
-    """What is known about the certainty of a share.
+    """The 95 % interval of a share, in words.
 
     >>> certainty((0.05, 0.071))
     '95 % interval 5 % to 7.1 %'

@@ -59,7 +59,7 @@ def decode_pieces(tokenizer: Tokenizer, ids: Sequence[int], pieces: Sequence[str
 
 
 def _decode_bytes(pieces: Sequence[DecodedPiece], text: bytearray) -> None:
-    """A character's surface goes to its last byte; a byte that is no UTF-8 becomes U+FFFD."""
+    """The last byte of a character gets the character as its surface; an invalid byte gets U+FFFD."""
     data = bytes(int(piece.piece[3:5], 16) for piece in pieces)
     start = 0
     while start < len(data):

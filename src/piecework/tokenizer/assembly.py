@@ -86,9 +86,9 @@ def _with_meta(rest: list[_T], meta: Mapping[int, _T]) -> list[_T]:
 def disassemble(vocabulary: Vocabulary, texts: Sequence[str]) -> VocabularyParts:
     """The parts from which `assemble` makes exactly this vocabulary; an InputError if there are none.
 
-    Such a vocabulary is as training makes it: merges, then characters, with scores that fall by one, and every merge
-    joins two pieces before it. So the vocabulary of a smaller size has the first of its merges. Pieces of ▁ alone are
-    merges where training learned them, and a recipe's whitespace runs where they follow the characters.
+    Training makes such a vocabulary: merges, then characters, with scores that fall by one. Every merge joins two
+    earlier pieces. A smaller size therefore keeps the first merges. A piece of only ▁ is a merge if it stands among the
+    merges, and a whitespace run of the recipe if it follows the characters.
     """
     meta: dict[int, tuple[str, PieceType]] = {}
     learned: list[str] = []
@@ -106,13 +106,13 @@ def disassemble(vocabulary: Vocabulary, texts: Sequence[str]) -> VocabularyParts
         order = "paper" if len(runs[0]) < len(runs[-1]) else "portable"
     parts = VocabularyParts(meta, merges, characters, order)
     if unused := [text for text, piece_type in meta.values() if piece_type == "unused"]:
-        raise InputError(f"training makes no unused pieces, and {unused[0]!r} is one")
+        raise InputError(f"{unused[0]!r} is an unused piece, and training makes none")
     _check_parts(parts, vocabulary, texts)
     return parts
 
 
 def _check_parts(parts: VocabularyParts, vocabulary: Vocabulary, texts: Sequence[str]) -> None:
-    """Raise an InputError if these parts do not make the vocabulary, or a merge has no two pieces to join."""
+    """Raise an InputError if these parts do not make the vocabulary, or a merge does not join two earlier pieces."""
     again, again_texts = assemble(parts)
     given = zip(texts, vocabulary.scores, strict=True)
     expected = zip(again_texts, again.scores, strict=True)
@@ -123,5 +123,5 @@ def _check_parts(parts: VocabularyParts, vocabulary: Vocabulary, texts: Sequence
     known = set(parts.characters)
     for merge in parts.merges:
         if not any(merge[:at] in known and merge[at:] in known for at in range(1, len(merge))):
-            raise InputError(f"the piece {merge!r} does not join two pieces before it, as a merge of training does")
+            raise InputError(f"the piece {merge!r} does not join two earlier pieces, as every trained merge does")
         known.add(merge)

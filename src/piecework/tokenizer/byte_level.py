@@ -49,18 +49,18 @@ class ByteLevelTokenizer:
         self.model = model
         """Its tokens, merges and pre-tokenizer."""
         self.frequencies = frequencies
-        """The frequency of each merge's pair in training, when it was merged; files do not have it."""
+        """How often each merge's pair occurred when training merged it; None if loaded from a file."""
         self._source = source
         self._encoder  # noqa: B018  # refuses a damaged vocabulary here, not at the first text
 
     @property
     def pre_tokenizer(self) -> PreTokenizer:
-        """What cuts a text before merging."""
+        """Splits a text into pre-tokens; merges stay inside them."""
         return self.model.pre_tokenizer
 
     @property
     def note(self) -> str:
-        """What had to be assumed to load it; empty if nothing."""
+        """Assumptions that were made to load it; empty if none."""
         return self.model.note
 
     @cached_property
@@ -157,7 +157,7 @@ class ByteLevelTokenizer:
 
     @cached_property
     def learned_texts(self) -> frozenset[bytes]:
-        """All tokens, without special ones and single bytes that are a part of a character."""
+        """All tokens except special tokens and single bytes that are only part of a character."""
         return frozenset(token for token in self.model.tokens if len(token) > 1 or (token and token.isascii()))
 
     @cached_property
@@ -178,7 +178,7 @@ class ByteLevelTokenizer:
         return [Piece(number, text, -float(number), kind(number)) for number, text in enumerate(self.piece_texts)]
 
     def encode(self, text: str | bytes, *, allowed_special: AllowedSpecial = ()) -> list[int]:
-        """The ids of `text`. A special token that is written out in it is plain text unless it is allowed."""
+        """The ids of `text`. The text of a special token is plain text unless `allowed_special` has it."""
         return self.encode_batch([text], allowed_special=allowed_special)[0]
 
     def encode_pieces(self, text: str | bytes, *, allowed_special: AllowedSpecial = ()) -> list[str]:
@@ -200,7 +200,7 @@ class ByteLevelTokenizer:
         return [self._encode_parts(_as_str(text), cut) for text in texts]
 
     def _cut_out(self, allowed_special: AllowedSpecial) -> tuple[re.Pattern[str], dict[str, int]] | None:
-        """What finds the tokens that are taken from a text before it is cut, the longest first."""
+        """A pattern that finds the allowed special tokens, longer ones first, and their ids."""
         special = self.model.special_tokens
         allowed = special.keys() if allowed_special == "all" else allowed_special
         unknown = [token for token in allowed if token not in special]
@@ -294,7 +294,7 @@ class ByteLevelTokenizer:
             )
         kept: list[Merge] | None = None
         if merges is not None:
-            # Training stops as soon as it has the size, also before merges into a special token.
+            # Training stops at the size, even if the next merge would make a special token and add no piece.
             size, kept = smallest, []
             for merge in merges:
                 if size == vocab_size:
@@ -308,7 +308,7 @@ class ByteLevelTokenizer:
 
 
 def _without_unmade(tokens: Sequence[bytes], merges: Sequence[Merge]) -> list[bytes]:
-    """The tokens, without the text of special tokens that no kept merge makes."""
+    """The tokens; a special token that no kept merge makes becomes empty."""
     made = {merged for _, _, merged in merges}
     return [token if len(token) == 1 or number in made else b"" for number, token in enumerate(tokens)]
 

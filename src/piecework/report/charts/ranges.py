@@ -1,4 +1,4 @@
-"""One tokenizer compared with others by language: two marks that are read together, and the range of the rest."""
+"""A chart by language: a mark for the shared tokenizer, one for the language's own, and the range of all others."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class RangeChart:
             if estimate is None:
                 continue
             label = value_text(estimate, self.kind)
-            # Beyond the axis: at its end, with the value.
+            # A value beyond the axis is drawn at its end, with its number.
             x = min(scale(estimate), scale.end)
             parts.append(mark(x, y, f"{row.label}, {name}: {label}"))
             if estimate > scale.high:

@@ -41,7 +41,7 @@ def monolingual_section(data: StudyData) -> Section | None:
 
 
 def _cost(data: StudyData) -> list[Figure]:
-    """The extra tokens of the multilingual tokenizer; a ratio of tokens, so it holds without spaces as well."""
+    """The extra tokens of the multilingual tokenizer. It compares tokens, not words, so it holds without spaces too."""
     extra = {}
     for language in data.monolingual:
         shared, own = (data.estimate("bytes_per_token", language, name).value for name in (MULTILINGUAL, language))
@@ -64,7 +64,7 @@ def _cost(data: StudyData) -> list[Figure]:
     sheet = Sheet.build(axis, ["language", Heading("extra tokens", "share")], [(bar.label, bar.value) for bar in bars])
     how_to_read = (
         "Tokens of the multilingual tokenizer compared with the language's own monolingual tokenizer of the same size. "
-        f"Lower is better. In {each} its own tokenizer is best."
+        f"Lower is better. For {each}, the monolingual tokenizer is the best of all."
     )
     return [Figure("monolingual-cost", title, how_to_read, chart, sheet)]
 
