@@ -82,5 +82,5 @@ def test_an_edited_vocabulary_has_no_smaller_sizes() -> None:
         padded.resize(9)
     tampered = parse(sp_train_with(["abc abc"], **{**arguments, "vocab_size": 9}))
     next(piece for piece in tampered.pieces if len(piece.piece) == 2).piece = "xyz"
-    with pytest.raises(pw.InputError, match="the piece 'xyz' does not join two pieces before it"):
+    with pytest.raises(pw.InputError, match="the piece 'xyz' does not join two earlier pieces"):
         pw.Tokenizer.from_bytes(tampered.SerializeToString()).resize(8)
