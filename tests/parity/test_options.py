@@ -3,7 +3,7 @@
 import os
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +222,25 @@ def test_counts_of_longer_rows_are_kept(tmp_path: Path) -> None:
     assert pw.WordCounts.load(tmp_path / "counts.parquet") == counts
     with pytest.raises(pw.InputError, match="cannot be added"):
         counts + pw.count_words(["a"])
+
+
+def test_a_space_among_required_chars(sentencepiece: Release) -> None:
+    """Both releases refuse it, with any other option; so do we, before training."""
+    for required in (" ", "x y", "  ▁"):
+        for options in ({}, {"add_dummy_prefix": False}, {"normalization_rule_name": "nmt_nfkc"}):
+            settings: dict[str, Any] = {"required_chars": required, **options}
+            with pytest.raises(TrainingError, match="space must not be included"):
+                sentencepiece.train(["abc abd"] * 3, model_type="bpe", vocab_size=12, **settings)
+            with pytest.raises(pw.RecipeError, match="required_chars has a space"):
+                pw.Recipe(vocab_size=12, **settings)
+
+
+@pytest.mark.parametrize("name", ["plain", "gpt-sw3"])
+def test_the_development_corpus(name: str, corpus_lines: Mapping[str, list[str]]) -> None:
+    """The older release: a part of the corpus, or 64,000 pieces on all of it. test_training.py has the current one."""
+    texts = [line for stem in corpus_lines for line in corpus_lines[stem]]
+    size = 64_000 if EVERYTHING else 8_000
+    settings: dict[str, Any] = {"max_sentence_length": 2**30, "sentencepiece_version": OLDER}
+    plain = pw.Recipe(vocab_size=size, **settings)
+    gpt_sw3 = pw.Recipe.gpt_sw3(vocab_size=size, whitespace_runs=None, **settings)
+    check(texts if EVERYTHING else texts[::40], plain if name == "plain" else gpt_sw3, release(OLDER))
