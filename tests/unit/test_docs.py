@@ -99,7 +99,7 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
 def test_each_dependency_has_a_line_that_says_what_it_is_for() -> None:
     table = ARCHITECTURE.split("## Dependencies")[1].lower()
     extras = PROJECT["optional-dependencies"]
-    explained = [PROJECT["dependencies"], *(extras[name] for name in ("cluster", "hf", "demo"))]
+    explained = [PROJECT["dependencies"], *(extras[name] for name in ("cluster", "hf", "known", "demo"))]
     for name in set().union(*map(declared, explained)):
         assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", table), name
     for extra in extras:

@@ -31,6 +31,7 @@ COMMANDS = (
     "export",
     "verify",
     "compare",
+    "known",
     "edit",
     "playground",
 )

@@ -53,13 +53,15 @@ def command(
     """Compare tokenizers of any kind: metrics by language, vocabulary overlap, words that are split differently.
 
     TOKENIZER is a SentencePiece .model (BPE or unigram), a Hugging Face tokenizer.json, a .tiktoken file, a folder with
-    one of these, or tiktoken:NAME for an encoding on this machine; NAME=TOKENIZER sets its name. All but BPE models
-    need the extra `hf`. Sequence lengths are relative to the first tokenizer.
+    one of these, the name of a well-known tokenizer (`piecework known` lists them), or tiktoken:NAME for an encoding on
+    this machine; NAME=TOKENIZER sets its name. Unigram models, and tokenizers that are not BPE, need the extra `hf`.
+    Sequence lengths are relative to the first tokenizer.
 
     \b
     Examples:
       piecework compare out/nordic old.model --data "eval/*.jsonl"
       piecework compare out/nordic gpt2=models/gpt2/tokenizer.json tiktoken:o200k_base --data book_sv.txt
+      piecework compare out/nordic gpt2 gpt-4o llama-3 qwen3 deepseek-v3 mistral tekken --data corpus/
       piecework compare out/nordic unigram.model --counts out/nordic --csv > comparison.csv
       piecework compare out/nordic llama=models/llama --data corpus/ --html > comparison.html
       piecework compare out/nordic old.model --parallel "par/{language}.txt"

@@ -17,7 +17,7 @@ __all__ = ["command"]
     "--model",
     required=True,
     type=click.Path(path_type=Path),
-    help="A .model, .tiktoken or tokenizer.json file, or the folder of a tokenizer.",
+    help="A .model, .tiktoken or tokenizer.json file, the folder of a tokenizer, or a name such as gpt-4o.",
 )
 @click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
 @verbosity_options

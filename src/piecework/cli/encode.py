@@ -25,7 +25,7 @@ __all__ = ["command"]
     "-m",
     "--model",
     type=click.Path(path_type=Path),
-    help="A .model, .tiktoken or tokenizer.json file, or the folder of a tokenizer.",
+    help="A .model, .tiktoken or tokenizer.json file, the folder of a tokenizer, or a name such as gpt-4o.",
 )
 @click.option("--compare", is_flag=True, help="Show how each MODEL splits TEXT, one below the other.")
 @click.option("--pieces", "output", flag_value="pieces", help="Write pieces [default].")

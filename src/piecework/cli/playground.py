@@ -32,8 +32,8 @@ def command(
     """Open a web page that shows how tokenizers split text, side by side, and why.
 
     STUDY_DIR is the output folder of a study. MODEL is a .model, a tokenizer.json, a .tiktoken, a folder with one of
-    these, or tiktoken:NAME; NAME=MODEL sets the name on the page. Ctrl-C stops the server. Typed text stays on this
-    machine, and other machines cannot open the page unless --host allows it.
+    these, a name that `piecework known` lists, or tiktoken:NAME; NAME=MODEL sets the name on the page. Ctrl-C stops the
+    server. Typed text stays on this machine, and other machines cannot open the page unless --host allows it.
 
     \b
     Examples:

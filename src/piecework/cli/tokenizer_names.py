@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from piecework.common.known_tokenizers import KNOWN
 from piecework.common.mistakes import listed
 from piecework.common.terms import MULTILINGUAL, TIKTOKEN
 from piecework.errors import InputError
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["load_model", "load_models", "load_native", "model_names", "named_sources", "tokenizer_names"]
+
+
+NAMED = (TIKTOKEN, KNOWN)
+"""Prefixes of names that are no paths."""
 
 
 def load_model(path: Path) -> Tokenizer:
@@ -33,9 +38,15 @@ def load_model(path: Path) -> Tokenizer:
 
 
 def load_native(path: Path) -> Tokenizer | ByteLevelTokenizer:
-    """Load a tokenizer that runs in the core: a model, or a byte-level tokenizer in any of its files."""
+    """Load a tokenizer that runs in the core: a model, or a byte-level tokenizer in any of its files, or by name."""
     from piecework.tokenizer.byte_level import ByteLevelTokenizer
+    from piecework.tokenizer.known import load_known
+    from piecework.tokenizer.tokenizer import Tokenizer
 
+    if not path.exists() and (known := load_known(os.fspath(path))) is not None:
+        if not isinstance(known, Tokenizer | ByteLevelTokenizer):
+            raise InputError(f"{path}: {known.kind}, which runs in another library; `piecework compare` takes it")
+        return known
     is_file = path.is_file() and path.suffix in (".json", ".tiktoken")
     has_json = not (path / "tokenizer.model").exists() and (path / "tokenizer.json").is_file()
     return ByteLevelTokenizer.load(path) if is_file or has_json else load_model(path)
@@ -85,14 +96,14 @@ def tokenizer_names(sources: Sequence[str]) -> list[str]:
     >>> tokenizer_names(["out/sv/tokenizer.model", "gpt=out/gpt2/tokenizer.json", "old/sv", "tiktoken:o200k_base"])
     ['out/sv', 'gpt', 'old/sv', 'o200k_base']
     """
-    paths = [Path(source) for source in sources if _without_name(source) == source and not source.startswith(TIKTOKEN)]
+    paths = [Path(source) for source in sources if _without_name(source) == source and not source.startswith(NAMED)]
     names_from_paths = iter(model_names(paths))
     names = []
     for source in sources:
         if _without_name(source) != source:
             names.append(source.partition("=")[0])
         else:
-            names.append(source.removeprefix(TIKTOKEN) if source.startswith(TIKTOKEN) else next(names_from_paths))
+            names.append(source.partition(":")[2] if source.startswith(NAMED) else next(names_from_paths))
     if duplicate := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f'two tokenizers are called "{duplicate}"; name one of them: NAME=TOKENIZER')
     return names

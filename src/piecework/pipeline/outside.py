@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from piecework.common.extras import MissingPackageError
+from piecework.common.known_tokenizers import KNOWN, find_known, known_tokenizer, resolve_source
 from piecework.common.terms import MULTILINGUAL, TIKTOKEN
 from piecework.corpus.parallel_text import ParallelText
 from piecework.counting.store import Counts
@@ -47,8 +49,12 @@ def stamps(study: Study) -> list[Any]:
     """Hashes of the outside tokenizers' files, for the key of the stage."""
     found: list[Any] = [FORMAT]
     for name, source in _sources(study).items():
-        files = [] if source.startswith(TIKTOKEN) else find_files(source)
-        hashes = [[path.name, hashlib.sha256(path.read_bytes()).hexdigest()] for path in files]
+        if (known := known_tokenizer(source)) is not None and source.startswith(KNOWN):
+            contents = [(Path(file.source).name, file.read()) for file in find_known(known).files]
+        else:
+            files = [] if source.startswith(TIKTOKEN) else find_files(source)
+            contents = [(path.name, path.read_bytes()) for path in files]
+        hashes = [[file_name, hashlib.sha256(data).hexdigest()] for file_name, data in contents]
         found.append([name, hashes or source])
     return found
 
@@ -74,7 +80,4 @@ def compare_outside(
 
 
 def _sources(study: Study) -> dict[str, str]:
-    return {
-        name: path if path.startswith(TIKTOKEN) else str(study.folder / path)
-        for name, path in study.analysis.tokenizers.items()
-    }
+    return {name: resolve_source(source, study.folder) for name, source in study.analysis.tokenizers.items()}

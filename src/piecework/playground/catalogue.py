@@ -11,7 +11,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from piecework.common.terms import MULTILINGUAL, TIKTOKEN
+from piecework.common.known_tokenizers import resolve_source
+from piecework.common.terms import MULTILINGUAL
 from piecework.errors import InputError
 from piecework.playground.cuts import SizedTokenizer
 from piecework.results.folder import TOKENIZERS_FOLDER, StudyFolder
@@ -180,7 +181,7 @@ class Catalogue:
         paths = {name: study.folder / TOKENIZERS_FOLDER / name for name in study.tokenizers}
         loaders = {name: loader(name) for name in study.tokenizers}
         for name, source in study.study.analysis.tokenizers.items():
-            paths[name] = Path(source if source.startswith(TIKTOKEN) else study.study.folder / source)
+            paths[name] = Path(resolve_source(source, study.study.folder))
             loaders[name] = outside(name, str(paths[name]))
         return cls(loaders, paths=paths, study=study)
 

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from piecework.common.terms import TIKTOKEN
+from piecework.common.known_tokenizers import KNOWN, KNOWN_TOKENIZERS
+from piecework.errors import InputError
 
 __all__ = ["known_tokenizers"]
 
-ENCODINGS = ("o200k_base", "cl100k_base", "p50k_base", "r50k_base")
-ENCODINGS_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
-"""tiktoken names a cached file after the hash of its address."""
 MOST_MODELS = 20
 
 
 def known_tokenizers() -> dict[str, str]:
-    """Sources by name: encodings in tiktoken's cache, and `tokenizer.json` files in the cache of Hugging Face."""
-    return dict([*_tiktoken(), *_hugging_face()])
+    """Sources by name: tokenizers in packages, and `tokenizer.json` files in the cache of Hugging Face."""
+    return dict([*_packaged(), *_hugging_face()])
 
 
-def _tiktoken() -> Iterator[tuple[str, str]]:
-    if importlib.util.find_spec("tiktoken") is None:
-        return
-    default = Path(tempfile.gettempdir()) / "data-gym-cache"
-    folder = Path(os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR") or default)
-    for name in ENCODINGS:
-        address = ENCODINGS_ADDRESS.format(name=name)
-        if (folder / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()).is_file():
-            yield name, TIKTOKEN + name
+def _packaged() -> Iterator[tuple[str, str]]:
+    for known in KNOWN_TOKENIZERS:
+        try:
+            is_here = any(carrier.find() is not None for carrier in known.carriers)
+        except InputError:  # a damaged archive; a command that names the tokenizer says so
+            continue
+        if is_here:
+            yield known.name, KNOWN + known.name
 
 
 def _hugging_face() -> Iterator[tuple[str, str]]:

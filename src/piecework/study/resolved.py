@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from piecework.common.exact import format_exact
+from piecework.common.known_tokenizers import is_name
 from piecework.common.storage import is_remote
 from piecework.common.subset_name import SubsetName
-from piecework.common.terms import TIKTOKEN
 from piecework.study.study import Study
 
 __all__ = ["resolved_toml"]
@@ -91,7 +91,7 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
         yield from ("", "[analysis.tokenizers]")
         tokenizers = study.analysis.tokenizers.items()
         yield from _pairs(
-            {_text(name): path if path.startswith(TIKTOKEN) else moved(path) for name, path in tokenizers}
+            {_text(name): path if is_name(path, study.folder) else moved(path) for name, path in tokenizers}
         )
 
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from piecework.common.exact import format_exact, format_percent
-from piecework.common.mistakes import listed
+from piecework.common.known_tokenizers import is_name, known_names
+from piecework.common.mistakes import did_you_mean, listed
 from piecework.common.path_pattern import Match, PathPattern
 from piecework.common.subset_name import SubsetName
-from piecework.common.terms import TIKTOKEN
 from piecework.corpus.inputs import InputFile, find_files, name_order
 from piecework.errors import InputError, Mistake, StudyError
 from piecework.study.schema import (
@@ -247,10 +247,10 @@ def _check_files(study: StudySettings, found: Mapping[SubsetName, _Found], mista
 
 def _check_tokenizers(study: StudySettings, mistakes: list[Mistake]) -> None:
     for name, path in study.analysis.tokenizers.items():
-        # An encoding of tiktoken is not a file.
-        if not path.startswith(TIKTOKEN) and not (study.folder / path).exists():
+        if not is_name(path, study.folder) and not (study.folder / path).exists():
             key = ("analysis", "tokenizers", name)
-            mistakes.append(study.mistake(key, f'{name} = "{path}" in [analysis.tokenizers]: no such file or folder'))
+            what = f'{name} = "{path}" in [analysis.tokenizers]: no such file or folder'
+            mistakes.append(study.mistake(key, what + did_you_mean(path, known_names())))
 
 
 def _check_samples(study: StudySettings, subsets: Sequence[Subset], mistakes: list[Mistake]) -> None:

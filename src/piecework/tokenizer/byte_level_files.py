@@ -16,7 +16,7 @@ from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_level_json import read_json
 from piecework.tokenizer.byte_level_model import ByteLevelModel
 
-__all__ = ["load_model", "parse_ranks", "ranks_bytes", "read_ranks", "read_tekken"]
+__all__ = ["load_model", "parse_json", "parse_ranks", "ranks_bytes", "read_pair", "read_ranks", "read_tekken"]
 
 # Of files that have no pattern: parts of their names, and the pre-tokenizer.
 _NAMED = {
@@ -51,12 +51,13 @@ def load_model(
     data = _read(path)
     for vocabulary, merges in _PAIRS:
         if path.name == vocabulary:
-            return _read_pair(path, path.parent / merges, given)
+            merges_path = path.parent / merges
+            return read_pair((data, str(path)), (_read(merges_path), str(merges_path)), pre_tokenizer=given)
     if data[:1] != b"{":
         return read_ranks(data, source=str(path), pre_tokenizer=given, special_tokens=special_tokens)
     if given or special_tokens:
         raise InputError(f"{path}: the file has its own pre-tokenizer and special tokens")
-    content = _parse_json(data, path)
+    content = parse_json(data, str(path))
     if isinstance(content.get("model"), dict):
         return read_json(content, source=str(path))
     if isinstance(content.get("config"), dict) and "vocab" in content:
@@ -151,13 +152,18 @@ def read_tekken(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
     return ByteLevelModel(tokens, PreTokenizer.from_patterns(pattern), special, whole_pre_tokens=True)
 
 
-def _read_pair(vocabulary_path: Path, merges_path: Path, pre_tokenizer: PreTokenizer | None) -> ByteLevelModel:
-    """GPT-2's two files. A token that no merge makes is a special one."""
-    vocabulary = _parse_json(_read(vocabulary_path), vocabulary_path)
-    lines = _read(merges_path).decode().split("\n")
+def read_pair(
+    vocabulary_file: tuple[bytes, str], merges_file: tuple[bytes, str], *, pre_tokenizer: PreTokenizer | None = None
+) -> ByteLevelModel:
+    """GPT-2's two files, each as its content and its path. A token that no merge makes is a special one."""
+    vocabulary = parse_json(*vocabulary_file)
+    try:
+        lines = merges_file[0].decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{merges_file[1]}: not valid UTF-8") from error
     merges = [line.split(" ") for line in lines if line.strip() and not line.startswith("#version")]
     if broken := next((merge for merge in merges if len(merge) != 2), None):
-        raise InputError(f"{merges_path}: {' '.join(broken)!r} is not two tokens")
+        raise InputError(f"{merges_file[1]}: {' '.join(broken)!r} is not two tokens")
     made = {left + right for left, right in merges}
     special = [text for text in vocabulary if len(text) > 1 and text not in made]
     content = {
@@ -165,7 +171,7 @@ def _read_pair(vocabulary_path: Path, merges_path: Path, pre_tokenizer: PreToken
         "added_tokens": [{"content": text, "id": vocabulary[text], "special": True} for text in special],
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
     }
-    model = read_json(content, source=str(vocabulary_path))
+    model = read_json(content, source=vocabulary_file[1])
     return model if pre_tokenizer is None else ByteLevelModel(**{**vars(model), "pre_tokenizer": pre_tokenizer})
 
 
@@ -189,11 +195,12 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _parse_json(data: bytes, path: Path) -> dict[str, Any]:
+def parse_json(data: bytes, source: str) -> dict[str, Any]:
+    """The content of a JSON file, which must be an object."""
     try:
         content = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise InputError(f"{path}: not valid JSON: {error}") from error
+        raise InputError(f"{source}: not valid JSON: {error}") from error
     if not isinstance(content, dict):
-        raise InputError(f"{path}: not a JSON object")
+        raise InputError(f"{source}: not a JSON object")
     return content

@@ -1,16 +1,19 @@
-"""Loads a tokenizer of any kind from a file, a folder, or by the name of a tiktoken encoding."""
+"""Loads a tokenizer of any kind: from a file or folder, or by the name of a well-known one or a tiktoken encoding."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from piecework.common.known_tokenizers import KNOWN, known_names
+from piecework.common.mistakes import did_you_mean
 from piecework.common.terms import TIKTOKEN
 from piecework.errors import InputError
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_files import load_model, read_ranks
 from piecework.tokenizer.byte_level_json import UnsupportedPartsError
+from piecework.tokenizer.known import load_known
 
 __all__ = ["find_files", "load_tokenizer"]
 
@@ -20,7 +23,7 @@ _PARTS = ("vocab.json", "vocab.txt", "merges.txt", "tokenizer_config.json", "spe
 
 
 def load_tokenizer(source: str | os.PathLike[str]) -> AnyTokenizer:
-    """The tokenizer in a file or folder, or a tiktoken encoding such as "tiktoken:cl100k_base".
+    """The tokenizer in a file or folder, a well-known one such as "gpt-4o", or an encoding as "tiktoken:cl100k_base".
 
     A file is a SentencePiece `.model`, a `tokenizer.json` or a `.tiktoken` file; the type is detected from the content.
     A folder is searched for these files, and loaded by `transformers` if it has their older files instead. A BPE
@@ -33,6 +36,8 @@ def load_tokenizer(source: str | os.PathLike[str]) -> AnyTokenizer:
         from piecework.tokenizer.outside_tiktoken import load_encoding
 
         return load_encoding(name.removeprefix(TIKTOKEN))
+    if (name.startswith(KNOWN) or not Path(name).exists()) and (known := load_known(name)) is not None:
+        return known
     path, *parts = find_files(name)
     if parts:
         from piecework.tokenizer.outside_huggingface import load_folder
@@ -51,7 +56,10 @@ def find_files(source: str | os.PathLike[str]) -> list[Path]:
     if path.is_dir():
         return _in_folder(path)
     if not path.exists():
-        raise InputError(f"{path}: no such file or folder; a tiktoken encoding is written {TIKTOKEN}cl100k_base")
+        hint = (
+            did_you_mean(os.fspath(source), known_names()) or f"; well-known tokenizers are {', '.join(known_names())}"
+        )
+        raise InputError(f"{path}: no such file or folder{hint}")
     return [path]
 
 
