@@ -14,5 +14,6 @@ void bind_model(nb::module_& m);
 void bind_encode(nb::module_& m);
 void bind_byte_level(nb::module_& m);
 void bind_evaluate(nb::module_& m);
+void bind_extend(nb::module_& m);
 
 }  // namespace piecework

@@ -33,5 +33,6 @@ NB_MODULE(_core, m) {
   bind_encode(m);
   bind_byte_level(m);
   bind_evaluate(m);
+  bind_extend(m);
   m.def("return_freed_memory", &return_freed_memory, nb::call_guard<nb::gil_scoped_release>());
 }

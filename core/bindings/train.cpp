@@ -4,28 +4,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <optional>
 
 #include "bindings/bindings.hpp"
+#include "bindings/progress.hpp"
 #include "text/utf8.hpp"
 #include "train/trainer.hpp"
 
 namespace piecework {
 namespace {
-
-// Calls `callback(done, wanted)` at most every 50 ms, and lets Ctrl-C through.
-Progress progress_to(const std::optional<nb::callable>& callback) {
-  auto last = std::chrono::steady_clock::now();
-  return [callback, last](uint64_t done, uint64_t wanted) mutable {
-    const auto now = std::chrono::steady_clock::now();
-    if (done < wanted && now - last < std::chrono::milliseconds(50)) return;
-    last = now;
-    nb::gil_scoped_acquire locked;
-    if (PyErr_CheckSignals()) throw nb::python_error();
-    if (callback && wanted != UINT64_MAX) (*callback)(done, wanted);
-  };
-}
 
 TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minimum_frequency, float character_coverage,
                      uint32_t max_sentencepiece_length, bool split_by_unicode_script, bool split_by_number,

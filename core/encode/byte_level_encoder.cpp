@@ -232,10 +232,8 @@ void ByteLevelEncoder::encode_pre_token(std::string_view pre_token, const char* 
   const auto whole = ids_.empty() ? ids_.end() : ids_.find(pre_token);
   if (whole != ids_.end()) {
     ids.push_back(whole->second);
-  } else if (pre_token.size() <= kFew) {
-    merge_few(pre_token, ids);
   } else {
-    merge_many(pre_token, ids);
+    merge(pre_token, ids);
   }
   const size_t count = ids.size() - first;
   if (slot && count <= Scratch::Cached::kMaxIds) {
@@ -243,6 +241,23 @@ void ByteLevelEncoder::encode_pre_token(std::string_view pre_token, const char* 
     slot->key = key;
     slot->count = static_cast<uint32_t>(count);
     std::copy_n(ids.begin() + static_cast<std::ptrdiff_t>(first), count, slot->ids);
+  }
+}
+
+void ByteLevelEncoder::merge(std::string_view pre_token, std::vector<uint32_t>& ids) const {
+  if (pre_token.size() <= kFew) {
+    merge_few(pre_token, ids);
+  } else {
+    merge_many(pre_token, ids);
+  }
+}
+
+void ByteLevelEncoder::encode_pre_token(std::string_view pre_token, std::vector<uint32_t>& ids) const {
+  const auto whole = ids_.find(pre_token);
+  if (pre_token.size() > 1 && whole != ids_.end()) {
+    ids.push_back(whole->second);
+  } else if (!pre_token.empty()) {
+    merge(pre_token, ids);
   }
 }
 

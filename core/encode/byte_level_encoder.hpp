@@ -42,6 +42,10 @@ class ByteLevelEncoder {
   // Ids as Encoder gives them. Invalid UTF-8 counts as one U+FFFD for each bad byte.
   std::vector<Encoder::Batch> encode_batch(const std::vector<std::string_view>& texts, bool known_valid,
                                            unsigned threads) const;
+  // Appends the ids of one pre-token, which need not be UTF-8.
+  void encode_pre_token(std::string_view pre_token, std::vector<uint32_t>& ids) const;
+  // The same by merging alone, also where the pre-token is a token. It must not be empty.
+  void merge(std::string_view pre_token, std::vector<uint32_t>& ids) const;
 
  private:
   struct Scratch;

@@ -28,6 +28,20 @@ bool may_contain_meta(std::string_view text, const PrefixMatcher& meta) {
 
 }  // namespace
 
+CharacterRule character_rule(char32_t code, const TrainingOptions& options) {
+  const bool digit = is_digit(code);
+  ScriptSpan span;
+  if (!options.split_by_unicode_script || code == kSpaceMark) {
+    // ▁ has no script, and without the rule no character has one. It keeps the script of what comes before it.
+  } else if (digit && !options.split_by_number) {
+    span.first = kAnyScript;
+  } else {
+    span.first = script_of(code);
+    if (span.first != kInherited) span.last = span.first;
+  }
+  return {code != kUnknownMark && !(digit && options.split_digits) && options.max_sentencepiece_length > 1, span};
+}
+
 FormMaker::FormMaker(const TrainingOptions& options) : options_(options), meta_(options.meta_pieces) {}
 
 bool FormMaker::has_match(const Word& word, bool marked) const {
@@ -135,20 +149,9 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
   for (uint32_t index = 0; index < characters_.size(); ++index) {
     const char32_t code = characters_[index].code;
     indices_[code] = index;
-    const bool digit = is_digit(code);
-    ScriptSpan span;
-    if (!options.split_by_unicode_script || code == kSpaceMark) {
-      // ▁ has no script, and without the rule no character has one. It keeps the script of what comes before it.
-    } else if (digit && !options.split_by_number) {
-      span.first = kAnyScript;
-    } else {
-      const uint8_t script = script_of(code);
-      span.first = script;
-      if (script != kInherited) span.last = script;
-    }
+    const auto [merges, span] = character_rule(code, options);
     scripts_.push_back(span);
-    sides_[code].merges =
-        code != kUnknownMark && !(digit && options.split_digits) && options.max_sentencepiece_length > 1;
+    sides_[code].merges = merges;
     sides_[code].left = span.first == kInherited ? kAnyScript : span.first;
     sides_[code].right = span.last;
   }

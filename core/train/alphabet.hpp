@@ -45,6 +45,25 @@ struct ScriptSpan {
   static constexpr uint8_t kInherited_ = 1;
 };
 
+// The span of two strings side by side.
+inline ScriptSpan joined(ScriptSpan left, ScriptSpan right) {
+  constexpr uint8_t kInherited_ = ScriptSpan::kInherited_;
+  return {left.first != kInherited_ ? left.first : right.first, right.first != kInherited_ ? right.last : left.last};
+}
+
+// Whether two strings side by side have one script.
+inline bool share_script(ScriptSpan left, ScriptSpan right) {
+  return left.last == kAnyScript || right.first == ScriptSpan::kInherited_ || right.first == kAnyScript ||
+         left.last == right.first;
+}
+
+// What the merge rules need to know about a character.
+struct CharacterRule {
+  bool merges;  // false for a character that is always a piece of its own
+  ScriptSpan script;
+};
+CharacterRule character_rule(char32_t code, const TrainingOptions& options);
+
 // The characters of the vocabulary, in its order, with the properties that the merge rules need.
 class Alphabet {
  public:

@@ -1,5 +1,6 @@
 #include "train/chunk_text.hpp"
 
+#include <cstring>
 #include <stdexcept>
 
 #include "text/utf8.hpp"
@@ -95,6 +96,33 @@ ChunkText::ChunkText(const WordTable& pre_tokens, const std::array<uint32_t, 256
   }
   fill(pre_tokens, positions, [&](const Word& pre_token) {
     for (const char c : pre_token.bytes) symbols_.push_back(byte_symbols[static_cast<unsigned char>(c)]);
+  });
+}
+
+ChunkText::ChunkText(const WordTable& rows, const std::vector<uint32_t>& lengths) {
+  const auto for_each_symbol = [](const Word& row, auto&& use) {
+    for (size_t at = 0; at < row.bytes.size(); at += sizeof(uint32_t)) {
+      uint32_t symbol;
+      std::memcpy(&symbol, row.bytes.data() + at, sizeof symbol);
+      use(symbol);
+    }
+  };
+  size_t positions = 1;
+  uint64_t all = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    size_t length = 0;
+    for_each_symbol(rows.at(i), [&](uint32_t symbol) { length += lengths[symbol]; });
+    positions += 1 + length;
+    all = add_counts(all, multiply_counts(length, rows.at(i).count));  // then no frequency of a pair can overflow
+  }
+  fill(rows, positions, [&](const Word& row) {
+    for_each_symbol(row, [&](uint32_t symbol) {
+      const uint32_t length = lengths[symbol];
+      symbols_.push_back(symbol);
+      if (length < 2) return;
+      symbols_.insert(symbols_.end(), length - 2, kInside);
+      symbols_.push_back(kBack | length);
+    });
   });
 }
 

@@ -23,6 +23,8 @@ class ChunkText {
   ChunkText(const WordTable& chunks, const Alphabet& alphabet);
   // Pre-tokens as bytes, each a symbol.
   ChunkText(const WordTable& pre_tokens, const std::array<uint32_t, 256>& byte_symbols);
+  // Rows of symbols of any length. A row has the index of each symbol in four bytes; `lengths` has their characters.
+  ChunkText(const WordTable& rows, const std::vector<uint32_t>& lengths);
 
   uint32_t size() const { return static_cast<uint32_t>(symbols_.size()); }
   uint32_t operator[](uint32_t position) const { return symbols_[position]; }

@@ -1,10 +1,6 @@
 #include "train/merge_trainer.hpp"
 
-#include <unordered_map>
 #include <utility>
-
-#include "text/hash.hpp"
-#include "text/unicode_scripts.hpp"
 
 namespace piecework {
 
@@ -16,7 +12,7 @@ Trainer::Trainer(ChunkText text, const std::vector<InitialSymbol>& alphabet, con
       checkpoint_(std::move(checkpoint)),
       waiting_(kLevels) {
   for (const InitialSymbol& symbol : alphabet) {
-    add_symbol(symbol.text, symbol.length, symbol.script, symbol.is_mark, symbol.is_mark);
+    add_symbol(symbol.text, symbol.length, symbol.script, symbol.has_mark, symbol.all_marks);
   }
   find_first_pairs();
 }
@@ -34,8 +30,7 @@ bool Trainer::mergeable(uint32_t left, uint32_t right) const {
   const uint64_t length = uint64_t{l.length} + r.length;
   if (length > rule_.max_length && (length > 2 || rule_.limits_first_pairs)) return false;
   if ((l.has_mark || r.has_mark) && !marks_allow(l, r)) return false;
-  return l.script.last == kAnyScript || r.script.first == kInherited || r.script.first == kAnyScript ||
-         l.script.last == r.script.first;
+  return share_script(l.script, r.script);
 }
 
 // Where a piece may have ▁. Split at whitespace: only at its start, or with treat_whitespace_as_suffix only at its end.
@@ -50,10 +45,10 @@ bool Trainer::marks_allow(const Symbol& left, const Symbol& right) const {
 
 std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, const Progress& progress) {
   std::vector<Merge> merges;
-  std::unordered_map<std::string, uint32_t, HashBytes, std::equal_to<>> known;  // strings that are symbols
+  KnownStrings known;
   known.reserve(std::min<uint64_t>(wanted, 1 << 20));
   const auto first_merged = static_cast<uint32_t>(symbols_.size());
-  if (rule_.merges_known_strings) {
+  if (rule_.merges_known_strings || rule_.extends) {
     for (uint32_t symbol = 0; symbol < first_merged; ++symbol) known.emplace(text_of(symbol), symbol);
   }
   uint64_t added = 0;
@@ -62,18 +57,19 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
     if (progress) progress(added, wanted);
     Pair pair = pairs_[best.pair];
     std::string piece = text_of(pair);
+    const bool forbidden = rule_.forbidden.contains(piece, known);
     const auto [entry, is_new] = known.try_emplace(piece, static_cast<uint32_t>(symbols_.size()));
     // Two pairs can make the same string ("aa"+"a", "a"+"aa"). SentencePiece merges only the first.
-    if (is_new || rule_.merges_known_strings) {
+    if (forbidden) {
+      if (is_new) known.erase(entry);
+    } else if (is_new || rule_.merges_known_strings) {
       const uint32_t symbol = entry->second;
       if (!is_new && symbol >= first_merged) throw std::logic_error("training made the same string twice: " + piece);
       ++merges_;
       if (is_new) {
-        const ScriptSpan l = symbols_[pair.left].script, r = symbols_[pair.right].script;
-        const ScriptSpan script{l.first != kInherited ? l.first : r.first, r.first != kInherited ? r.last : l.last};
         const Symbol &left = symbols_[pair.left], &right = symbols_[pair.right];
         const bool has_mark = left.has_mark || right.has_mark, all_marks = left.all_marks && right.all_marks;
-        add_symbol(piece, length_of(pair), script, has_mark, all_marks);
+        add_symbol(piece, length_of(pair), joined(left.script, right.script), has_mark, all_marks);
         ++added;
       }
       symbols_[pair.left].changed = symbols_[pair.right].changed = merges_;

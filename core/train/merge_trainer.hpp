@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "train/chunk_text.hpp"
+#include "train/forbidden_pieces.hpp"
 #include "train/trainer.hpp"
 
 namespace piecework {
@@ -41,7 +42,7 @@ struct InitialSymbol {
   std::string text;
   uint32_t length;  // in characters
   ScriptSpan script;
-  bool is_mark = false;  // it is ▁
+  bool has_mark = false, all_marks = false;  // whether some character, every character is ▁
 };
 
 // What tells byte-level training from SentencePiece's.
@@ -56,6 +57,10 @@ struct MergeRule {
   // symbol. docs/exactness.md shows that the symbol is then a special token that has not occurred before, so the
   // frequency of a pair still only falls.
   bool merges_known_strings = false;
+  // The initial symbols are the pieces of a vocabulary that is to be extended: a pair that spells one is not merged,
+  // and neither is a pair that `forbidden` has.
+  bool extends = false;
+  ForbiddenPieces forbidden;
   // Where a piece of SentencePiece may have ▁.
   bool split_by_whitespace = true;
   bool allow_whitespace_only_pieces = false;

@@ -15,8 +15,10 @@ void Trainer::find_first_pairs() {
   };
   for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
     if (p % kCheckpoint == 0) checkpoint_();
-    const uint32_t left = text_[p], right = text_[p + 1];
-    if (left >= ChunkText::kBack || right >= ChunkText::kBack) continue;
+    const uint32_t left = text_[p];
+    if (left >= ChunkText::kBack) continue;
+    const uint32_t right = text_[p + symbols_[left].length];
+    if (right >= ChunkText::kBack) continue;
     uint32_t& index = index_of(left, right);
     if (index == UINT32_MAX) {
       index = static_cast<uint32_t>(pairs_.size());
@@ -37,8 +39,10 @@ void Trainer::find_first_pairs() {
   for (size_t i = 0; i < pairs_.size(); ++i) next[i] = pairs_[i].first;
   for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
     if (p % kCheckpoint == 0) checkpoint_();
-    const uint32_t left = text_[p], right = text_[p + 1];
-    if (left >= ChunkText::kBack || right >= ChunkText::kBack) continue;
+    const uint32_t left = text_[p];
+    if (left >= ChunkText::kBack) continue;
+    const uint32_t right = text_[p + symbols_[left].length];
+    if (right >= ChunkText::kBack) continue;
     const uint32_t index = index_of(left, right);
     if (pairs_[index].positions) positions_[next[index]++] = p;
   }

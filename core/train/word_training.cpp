@@ -24,7 +24,7 @@ TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options,
     std::string utf8;
     append_utf8(utf8, alphabet.characters()[index].code);
     const bool is_mark = utf8 == kSpaceMarkUtf8;
-    symbols.push_back({std::move(utf8), 1, alphabet.script_span(index), is_mark});
+    symbols.push_back({std::move(utf8), 1, alphabet.script_span(index), is_mark, is_mark});
   }
   MergeRule rule;
   rule.max_length = options.max_sentencepiece_length;

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from piecework.tokenizer.tokenizer import Tokenizer
     from piecework.tokenizer.tokens import Token, Tokens
     from piecework.tokenizer.verify import Verification, verify
+    from piecework.training.extension import extend
+    from piecework.training.new_piece import Extended
     from piecework.training.trainer import train
 
 __version__ = "0.1.0"
@@ -70,6 +72,7 @@ _HOMES = {
     "Evaluation": "evaluation.evaluation",
     "Example": "evaluation.examples",
     "Export": "tokenizer.export",
+    "Extended": "training.new_piece",
     "InputError": "errors",
     "Metric": "evaluation.metrics",
     "ModelError": "errors",
@@ -103,6 +106,7 @@ _HOMES = {
     "evaluate_parallel": "evaluation.parallel",
     "examples": "evaluation.examples",
     "export": "tokenizer.export",
+    "extend": "training.extension",
     "load_tokenizer": "tokenizer.load",
     "metric": "evaluation.metrics",
     "run": "pipeline.run",
@@ -123,6 +127,7 @@ __all__ = [
     "Evaluation",
     "Example",
     "Export",
+    "Extended",
     "InputError",
     "Metric",
     "ModelError",
@@ -156,6 +161,7 @@ __all__ = [
     "evaluate_parallel",
     "examples",
     "export",
+    "extend",
     "load_tokenizer",
     "metric",
     "run",

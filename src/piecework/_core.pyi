@@ -127,6 +127,44 @@ class ByteLevelTrainingResult:
     @property
     def merges(self) -> list[tuple[int, int, str, int]]: ...
 
+class Extension:
+    @property
+    def characters(self) -> list[tuple[str, int]]: ...
+    @property
+    def merges(self) -> list[tuple[int, int, bytes, int]]: ...
+
+def extend(
+    encoder: Encoder,
+    words: WordTable,
+    *,
+    wanted: int,
+    minimum_frequency: int,
+    character_coverage: float,
+    max_sentencepiece_length: int,
+    split_by_unicode_script: bool,
+    split_by_number: bool,
+    split_digits: bool,
+    add_dummy_prefix: bool,
+    allow_whitespace_only_pieces: bool,
+    boundary: int,
+    meta_pieces: Sequence[str],
+    progress: Callable[[int, int], None] | None = None,
+) -> Extension: ...
+def extend_byte_level(
+    encoder: ByteLevelEncoder,
+    pre_tokens: WordTable,
+    *,
+    tokens: Sequence[bytes],
+    cut_out: Sequence[bytes],
+    merges_any_split: bool,
+    wanted: int,
+    minimum_frequency: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Extension: ...
+def piece_usage(encoder: Encoder, words: WordTable, *, add_dummy_prefix: bool) -> npt.NDArray[np.uint64]: ...
+def byte_level_piece_usage(
+    encoder: ByteLevelEncoder, pre_tokens: WordTable, *, vocab_size: int
+) -> npt.NDArray[np.uint64]: ...
 def train_byte_level(
     pre_tokens: WordTable,
     *,

@@ -31,7 +31,7 @@ PACKAGES = (
     "sentencepiece",
     "cli",
 )
-CORE_FOLDERS = ("text", "system", "pretokenize", "count", "train", "model", "encode", "evaluate", "bindings")
+CORE_FOLDERS = ("text", "system", "pretokenize", "count", "train", "model", "encode", "evaluate", "extend", "bindings")
 
 
 @dataclass(frozen=True, slots=True)

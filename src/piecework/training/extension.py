@@ -1,0 +1,133 @@
+"""Extends an existing tokenizer: goes on with BPE training from its merges, on the counts of new text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, overload
+
+from piecework.counting.pre_tokens import PreTokenCounts, count_pre_tokens
+from piecework.counting.words import WordCounts, count_words
+from piecework.errors import InputError, ModelError
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.training.extend_byte_level import extend_byte_level
+from piecework.training.extend_words import check_extendable, extend_words, model_normalization
+from piecework.training.new_piece import Extended
+
+__all__ = ["count_for", "extend"]
+
+Progress = Callable[[int, int], None]
+
+
+@overload
+def extend(
+    tokenizer: Tokenizer,
+    texts_or_counts: Any,
+    *,
+    add: int,
+    minimum_frequency: int = ...,
+    character_coverage: float | None = ...,
+    pad_to_multiple: int | None = ...,
+    threads: int = ...,
+    progress: Progress | None = ...,
+) -> Extended[Tokenizer]: ...
+
+
+@overload
+def extend(
+    tokenizer: ByteLevelTokenizer,
+    texts_or_counts: Any,
+    *,
+    add: int,
+    minimum_frequency: int = ...,
+    first_id: int | None = ...,
+    pad_to_multiple: int | None = ...,
+    threads: int = ...,
+    progress: Progress | None = ...,
+) -> Extended[ByteLevelTokenizer]: ...
+
+
+def extend(
+    tokenizer: Any,
+    texts_or_counts: Any,
+    *,
+    add: int,
+    minimum_frequency: int = 1,
+    character_coverage: float | None = None,
+    first_id: int | None = None,
+    pad_to_multiple: int | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Extended[Tokenizer] | Extended[ByteLevelTokenizer]:
+    """The tokenizer with `add` more pieces, learned from texts or from their counts; old pieces keep their ids.
+
+    Training goes on where the old tokenizer stops: text is cut into the old tokens, and the most frequent neighbours
+    are merged. Old merges come first, so text in which no new piece occurs is cut as before. Pairs that occur less
+    often than `minimum_frequency` are not merged, so there can be fewer new pieces.
+
+    A SentencePiece model gets the characters that it lacks first, as many as `character_coverage` asks for; by default
+    that is the coverage that it was trained with. New pieces take reserved ids first (unused pieces). New ids of a
+    byte-level tokenizer start at `first_id`, if its special tokens take ids that the file does not show.
+    `pad_to_multiple` adds further pieces until the size is a multiple.
+
+    >>> import piecework as pw
+    >>> old = pw.train(["ein Haus und ein Hof"], vocab_size=24)
+    >>> extended = pw.extend(old, ["und hier ein und da ein und"], add=5)
+    >>> [(piece.id, piece.text, piece.old_ids) for piece in extended.added]
+    [(24, 'h', (0,)), (25, 'r', (0,)), (26, '▁und', (10, 8)), (27, 'da', (20, 19)), (28, 'er', (16, 0))]
+    """
+    if add < 0:
+        raise InputError(f"the number of pieces to add must be 0 or more, not {add:,}")
+    if not isinstance(tokenizer, Tokenizer | ByteLevelTokenizer):
+        raise ModelError(_refusal(tokenizer))
+    if pad_to_multiple is not None:
+        if pad_to_multiple < 1:
+            raise InputError(f"pad_to_multiple must be 1 or more, not {pad_to_multiple}")
+        add += -((first_id or tokenizer.vocab_size) + add) % pad_to_multiple
+    counts = count_for(tokenizer, texts_or_counts, threads=threads)
+    if isinstance(tokenizer, Tokenizer):
+        if first_id is not None:
+            raise InputError("first_id is for byte-level tokenizers; a SentencePiece model shows all its ids")
+        return extend_words(
+            tokenizer,
+            counts,
+            add=add,
+            minimum_frequency=minimum_frequency,
+            character_coverage=character_coverage,
+            progress=progress,
+        )
+    if character_coverage is not None:
+        raise InputError("character_coverage is for SentencePiece models; a byte-level tokenizer has all bytes")
+    return extend_byte_level(
+        tokenizer, counts, add=add, minimum_frequency=minimum_frequency, first_id=first_id, progress=progress
+    )
+
+
+def count_for(tokenizer: Tokenizer | ByteLevelTokenizer, texts_or_counts: Any, *, threads: int = 1) -> Any:
+    """The counts that extending the tokenizer needs: those that are given, or of the texts."""
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        if isinstance(texts_or_counts, WordCounts):
+            raise InputError("a byte-level tokenizer needs counts of pre-tokens (count_pre_tokens), not of words")
+        if isinstance(texts_or_counts, PreTokenCounts):
+            return texts_or_counts
+        return count_pre_tokens(texts_or_counts, pre_tokenizer=tokenizer.pre_tokenizer, threads=threads)
+    if isinstance(texts_or_counts, PreTokenCounts):
+        raise InputError("a SentencePiece model needs counts of words (count_words), not of pre-tokens")
+    if isinstance(texts_or_counts, WordCounts):
+        return texts_or_counts
+    check_extendable(tokenizer)
+    runs = tokenizer._specs.trainer_spec.allow_whitespace_only_pieces
+    return count_words(
+        texts_or_counts,
+        threads=threads,
+        normalization=model_normalization(tokenizer),
+        split="space_runs" if runs else "words",
+    )
+
+
+def _refusal(tokenizer: Any) -> str:
+    kind = getattr(tokenizer, "kind", type(tokenizer).__name__)
+    return (
+        f"a {kind} tokenizer cannot be extended: it has no merges that Piecework can go on from. SentencePiece BPE"
+        " models and byte-level BPE (tokenizer.json, .tiktoken, tekken.json) can be extended"
+    )
