@@ -11,6 +11,7 @@ void bind_pretokenize(nb::module_& m);
 void bind_count(nb::module_& m);
 void bind_train(nb::module_& m);
 void bind_model(nb::module_& m);
+void bind_packed_ids(nb::module_& m);
 void bind_encode(nb::module_& m);
 void bind_byte_level(nb::module_& m);
 void bind_evaluate(nb::module_& m);

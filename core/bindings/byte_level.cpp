@@ -10,6 +10,7 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/ids.hpp"
+#include "bindings/packed_ids.hpp"
 #include "bindings/text.hpp"
 #include "encode/byte_level_encoder.hpp"
 
@@ -55,7 +56,8 @@ void bind_byte_level(nb::module_& m) {
           },
           nb::arg("tokens"), nb::kw_only(), nb::arg("merges").none(), nb::arg("whole_pre_tokens"),
           nb::arg("pre_tokenizer").none())
-      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"));
+      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
+      .def("encode_packed", &encode_packed<ByteLevelEncoder>, nb::arg("texts"), nb::arg("packers"), nb::arg("threads"));
 }
 
 }  // namespace piecework

@@ -8,6 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/ids.hpp"
+#include "bindings/packed_ids.hpp"
 #include "bindings/text.hpp"
 #include "encode/encoder.hpp"
 #include "encode/merge_list.hpp"
@@ -165,6 +166,7 @@ void bind_encode(nb::module_& m) {
           nb::arg("byte_fallback"), nb::arg("unknown_surface"))
       .def("encode", &encode, nb::arg("text"))
       .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
+      .def("encode_packed", &encode_packed<Encoder>, nb::arg("texts"), nb::arg("packers"), nb::arg("threads"))
       .def("encode_spans", &encode_spans, nb::arg("text"))
       .def("normalize", &normalize, nb::arg("text"))
       .def_prop_ro("newlines_stand_alone", &Encoder::newlines_stand_alone)

@@ -30,6 +30,7 @@ NB_MODULE(_core, m) {
   bind_count(m);
   bind_train(m);
   bind_model(m);
+  bind_packed_ids(m);
   bind_encode(m);
   bind_byte_level(m);
   bind_evaluate(m);

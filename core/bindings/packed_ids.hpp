@@ -1,0 +1,67 @@
+// Texts to packed ids, as bytes that are written to a file or that NumPy and Arrow use without a copy.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstring>
+#include <vector>
+
+#include "bindings/arrow.hpp"
+#include "bindings/text.hpp"
+#include "encode/byte_level_encoder.hpp"
+#include "encode/encoder.hpp"
+#include "encode/id_packer.hpp"
+
+namespace piecework {
+
+inline std::vector<Encoder::Batch> encode_views(const Encoder& encoder, const std::vector<std::string_view>& views,
+                                                bool, unsigned threads) {
+  return encoder.encode_batch(views, threads);
+}
+
+inline std::vector<Encoder::Batch> encode_views(const ByteLevelEncoder& encoder,
+                                                const std::vector<std::string_view>& views, bool known_valid,
+                                                unsigned threads) {
+  return encoder.encode_batch(views, known_valid, threads);
+}
+
+// For each packer the ids of all texts, and the number of ids of each text as uint32; also the size of the texts in
+// UTF-8. `texts` is a sequence of str or bytes, or an Arrow array of strings.
+template <class AnyEncoder>
+nb::tuple encode_packed(const AnyEncoder& encoder, nb::object texts, const std::vector<const IdPacker*>& packers,
+                        unsigned threads) {
+  TextBatch batch;
+  std::vector<nb::object> keep;
+  if (nb::hasattr(texts, "__arrow_c_array__")) {
+    const ArrowInput input(texts);
+    batch.views = arrow_strings(*input.schema, *input.array);
+    batch.known_valid = false;
+    keep.push_back(input.capsules);
+  } else {
+    batch = texts_of(nb::cast<nb::sequence>(texts));
+  }
+  std::vector<IdPacker::Packed> packed;
+  {
+    nb::gil_scoped_release unlocked;
+    const std::vector<Encoder::Batch> results = encode_views(encoder, batch.views, batch.known_valid, threads);
+    for (const IdPacker* packer : packers) packed.push_back(packer->pack(results, threads));
+  }
+  nb::list out;
+  for (IdPacker::Packed& one : packed) {
+    PyObject* ids = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(one.size_bytes()));
+    if (!ids) throw nb::python_error();
+    char* to = PyBytes_AS_STRING(ids);
+    for (std::vector<char>& part : one.parts) {
+      if (!part.empty()) std::memcpy(to, part.data(), part.size());
+      to += part.size();
+      part = {};
+    }
+    const nb::bytes lengths(one.lengths.data(), one.lengths.size() * sizeof(uint32_t));
+    out.append(nb::make_tuple(nb::steal(ids), lengths));
+  }
+  size_t size_bytes = 0;
+  for (const std::string_view text : batch.views) size_bytes += text.size();
+  return nb::make_tuple(out, size_bytes);
+}
+
+}  // namespace piecework
