@@ -388,7 +388,6 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(module, "MAX_DOCUMENT_BYTES", 100)
         if hasattr(module, "MAX_WORD_BYTES"):
             monkeypatch.setattr(module, "MAX_WORD_BYTES", 40)
-    monkeypatch.setattr(readers, "SHORT_CHARACTERS", 10)
 
 
 @pytest.mark.usefixtures("small_limits")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from piecework.common.storage import Location, RemotePath, arrow_source
 from piecework.corpus.clean_up import clean_documents
 from piecework.corpus.inputs import InputFile, Slice, find_files
-from piecework.corpus.limits import MAX_DOCUMENT_BYTES, MAX_WORD_BYTES, has_long_word
+from piecework.corpus.limits import MAX_DOCUMENT_BYTES, MAX_WORD_BYTES, Limits, has_long_word
 from piecework.corpus.skipped import LOCATIONS_KEPT, Reason, Skipped
 from piecework.corpus.streams import ByteStream, line_blocks
 from piecework.errors import InputError
@@ -29,8 +29,6 @@ TextUnit = Literal["block", "line", "file"]
 """The unit of plain text: a block of many lines as unchecked bytes, a line, or the whole file."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# A text with at most this many characters has no word that is too long.
-SHORT_CHARACTERS = MAX_WORD_BYTES // 4
 # pyarrow's own default. Few but long rows are limited by their bytes instead.
 PARQUET_BATCH_ROWS = 65_536
 
@@ -59,12 +57,14 @@ def open_batches(
     batch_bytes: int = 16 << 20,
     skipped: Skipped | None = None,
     clean_up: CleanUp | None = None,
+    limits: Limits | None = None,
 ) -> Iterator[Batch]:
     """Read text, JSONL and Parquet files; folders and globs mean the files in them.
 
     The files are looked up at once, so that one that is missing is an error before any is read. Records that
     cannot be used are counted in `skipped`; the lines of a slice are counted from its first one. With `clean_up`
-    documents are handed out as that client would send them.
+    documents are handed out as that client would send them. Longer documents and words than `limits` are skipped; by
+    default these are the limits of counting.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "greetings.jsonl")
@@ -81,61 +81,89 @@ def open_batches(
             slices.append(path)
         else:
             slices += map(Slice, [path] if isinstance(path, InputFile) else find_files([path]))
-    batches = _read_slices(slices, text_field, text_unit, batch_bytes, Skipped() if skipped is None else skipped)
+    reading = _Reading(
+        text_field,
+        batch_bytes,
+        Skipped() if skipped is None else skipped,
+        limits or Limits(MAX_DOCUMENT_BYTES, MAX_WORD_BYTES),
+    )
+    batches = _read_slices(slices, text_unit, reading)
     if clean_up is None:
         return batches
     return (replace(batch, documents=clean_documents(batch.documents)) for batch in batches)
 
 
-def _read_slices(
-    slices: list[Slice], text_field: str, text_unit: TextUnit, batch_bytes: int, skipped: Skipped
-) -> Iterator[Batch]:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What all files of one call share."""
+
+    text_field: str
+    batch_bytes: int
+    skipped: Skipped
+    limits: Limits
+
+    def has_long_word(self, text: str) -> bool:
+        # A text with at most this many characters has no word that is too long.
+        short = self.limits.word_bytes // 4
+        return len(text) > short and has_long_word(text.encode(), self.limits.word_bytes)
+
+
+def _read_slices(slices: list[Slice], text_unit: TextUnit, reading: _Reading) -> Iterator[Batch]:
     for part in slices:
         if part.file.format == "jsonl":
-            yield from _read_jsonl(part, text_field, batch_bytes, skipped)
+            yield from _read_jsonl(part, reading)
         elif part.file.format == "parquet":
-            yield from _read_parquet(part, text_field, batch_bytes, skipped)
+            yield from _read_parquet(part, reading)
         elif text_unit == "block":
-            yield from _read_text(part, batch_bytes, skipped)
+            yield from _read_text(part, reading)
         elif text_unit == "line":
-            yield from _read_lines(part, batch_bytes, skipped)
+            yield from _read_lines(part, reading)
         else:
-            yield _read_whole(part.file, skipped)
+            yield _read_whole(part.file, reading)
 
 
-def _blocks(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[tuple[bytes, int, int]]:
+def _blocks(part: Slice, reading: _Reading) -> Iterator[tuple[bytes, int, int]]:
     """Blocks of whole lines without the byte order mark, how many bytes each took, and how many lines came before.
 
     Lines that are too long are counted as skipped, and empty in the block.
     """
     file = part.file
     lines_before = 0
-    blocks = line_blocks(file.path, file.compression, batch_bytes, start=part.start, stop=part.stop)
+    blocks = line_blocks(
+        file.path,
+        file.compression,
+        reading.batch_bytes,
+        start=part.start,
+        stop=part.stop,
+        max_line_bytes=reading.limits.document_bytes,
+    )
     for index, block in enumerate(blocks):
         if block.long_lines:
-            skipped.add(str(file.path), Reason.TOO_LONG, [lines_before + line + 1 for line in block.long_lines])
+            reading.skipped.add(str(file.path), Reason.TOO_LONG, [lines_before + line + 1 for line in block.long_lines])
         starts_file = index == part.start == 0
         data = block.data.removeprefix(BYTE_ORDER_MARK) if starts_file else block.data
         yield data, block.read_bytes, lines_before
         lines_before += block.data.count(b"\n")
 
 
-def _read_text(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
-    for block, read_bytes, lines_before in _blocks(part, batch_bytes, skipped):
-        if has_long_word(block):
+def _read_text(part: Slice, reading: _Reading) -> Iterator[Batch]:
+    longest = reading.limits.word_bytes
+    for block, read_bytes, lines_before in _blocks(part, reading):
+        if has_long_word(block, longest):
             lines = block.split(b"\n")
             for number, line in enumerate(lines):
-                if has_long_word(line):
-                    skipped.add(str(part.file.path), Reason.WORD_TOO_LONG, [lines_before + number + 1])
+                if has_long_word(line, longest):
+                    reading.skipped.add(str(part.file.path), Reason.WORD_TOO_LONG, [lines_before + number + 1])
                     lines[number] = b""
             block = b"\n".join(lines)
         yield Batch(part.file, [block] if block else [], read_bytes)
 
 
-def _read_lines(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
+def _read_lines(part: Slice, reading: _Reading) -> Iterator[Batch]:
     """Yields the lines that are not blank, without a final carriage return."""
     name = str(part.file.path)
-    for block, read_bytes, lines_before in _blocks(part, batch_bytes, skipped):
+    skipped = reading.skipped
+    for block, read_bytes, lines_before in _blocks(part, reading):
         lines = block.count(b"\n")
         try:
             texts: Iterable[str | None] = block.decode().split("\n")
@@ -146,26 +174,27 @@ def _read_lines(part: Slice, batch_bytes: int, skipped: Skipped) -> Iterator[Bat
             if text is None:
                 skipped.add(name, Reason.INVALID_UTF8, [line_number])
             elif text and not text.isspace():
-                if len(text) > SHORT_CHARACTERS and has_long_word(text.encode()):
+                if reading.has_long_word(text):
                     skipped.add(name, Reason.WORD_TOO_LONG, [line_number])
                 else:
                     documents.append(text.removesuffix("\r"))
         yield Batch(part.file, documents, read_bytes, lines)
 
 
-def _read_whole(file: InputFile, skipped: Skipped) -> Batch:
+def _read_whole(file: InputFile, reading: _Reading) -> Batch:
+    skipped = reading.skipped
     stream = ByteStream(file.path, file.compression)
     chunks: list[bytes] = []
     size_bytes = 0
     for chunk in stream:
         chunks.append(chunk)
         size_bytes += len(chunk)
-        if size_bytes > MAX_DOCUMENT_BYTES:
+        if size_bytes > reading.limits.document_bytes:
             skipped.add(str(file.path), Reason.TOO_LONG, [0])
             return Batch(file, [], file.size_bytes)
     data = b"".join(chunks).removeprefix(BYTE_ORDER_MARK)
     text = _decoded(data)
-    if text and not has_long_word(data):
+    if text and not has_long_word(data, reading.limits.word_bytes):
         return Batch(file, [text], stream.consumed_bytes)
     reason = Reason.INVALID_UTF8 if text is None else Reason.WORD_TOO_LONG if text else Reason.EMPTY
     skipped.add(str(file.path), reason, [0])
@@ -179,11 +208,13 @@ def _decoded(data: bytes) -> str | None:
         return None
 
 
-def _read_jsonl(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
+def _read_jsonl(part: Slice, reading: _Reading) -> Iterator[Batch]:
     import orjson
 
     name = str(part.file.path)
-    for block, read_bytes, lines_before in _blocks(part, batch_bytes, skipped):
+    text_field, skipped = reading.text_field, reading.skipped
+    short = reading.limits.word_bytes // 4
+    for block, read_bytes, lines_before in _blocks(part, reading):
         documents: list[str | bytes] = []
         split = block.split(b"\n")
         for line_number, line in enumerate(split, lines_before + 1):
@@ -198,7 +229,7 @@ def _read_jsonl(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped
                 text = _second_opinion(line, text_field)
             else:
                 text = _text_of(record, text_field)
-            if not isinstance(text, Reason) and len(text) > SHORT_CHARACTERS and has_long_word(text.encode()):
+            if not isinstance(text, Reason) and len(text) > short and reading.has_long_word(text):
                 text = Reason.WORD_TOO_LONG
             if isinstance(text, Reason):
                 skipped.add(name, text, [line_number])
@@ -246,8 +277,9 @@ def _second_opinion(line: bytes, text_field: str) -> str | Reason:
     return text
 
 
-def _read_parquet(part: Slice, text_field: str, batch_bytes: int, skipped: Skipped) -> Iterator[Batch]:
+def _read_parquet(part: Slice, reading: _Reading) -> Iterator[Batch]:
     file = part.file
+    text_field, skipped = reading.text_field, reading.skipped
     name = str(file.path)
     with open_parquet(file.path) as parquet:
         # The footer does not say where in the file a batch is. The number of rows is a good estimate.
@@ -262,9 +294,9 @@ def _read_parquet(part: Slice, text_field: str, batch_bytes: int, skipped: Skipp
             yield Batch(file, [], _position(file, stop_rows, ends[-1]) - reported)
             return
         for group in groups:
-            batch_rows = _batch_rows(parquet.metadata.row_group(group), batch_bytes)
+            batch_rows = _batch_rows(parquet.metadata.row_group(group), reading.batch_bytes)
             for table in parquet.iter_batches(batch_rows, row_groups=[group], columns=[text_field]):
-                documents = _usable(table.column(0), name, done_rows, skipped)
+                documents = _usable(table.column(0), name, done_rows, reading)
                 done_rows += len(table)
                 position = _position(file, done_rows, ends[-1])
                 yield Batch(file, documents, position - reported)
@@ -297,7 +329,7 @@ def _batch_rows(group: Any, batch_bytes: int) -> int:
     return max(1, min(PARQUET_BATCH_ROWS, rows))
 
 
-def _usable(column: Any, name: str, rows_before: int, skipped: Skipped) -> "pyarrow.Array[Any]":
+def _usable(column: Any, name: str, rows_before: int, reading: _Reading) -> "pyarrow.Array[Any]":
     """The usable texts of a column; the others are counted as skipped."""
     import pyarrow
     from pyarrow import compute, types
@@ -306,7 +338,7 @@ def _usable(column: Any, name: str, rows_before: int, skipped: Skipped) -> "pyar
         indices = compute.indices_nonzero(rows)
         if len(indices):
             first = [rows_before + 1 + index.as_py() for index in indices[:LOCATIONS_KEPT]]
-            skipped.add(name, reason, first, count=len(indices))
+            reading.skipped.add(name, reason, first, count=len(indices))
 
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -319,13 +351,14 @@ def _usable(column: Any, name: str, rows_before: int, skipped: Skipped) -> "pyar
     empty = compute.equal(lengths, pyarrow.scalar(0)).fill_null(False)
     leave_out(empty, Reason.EMPTY)
     unusable = compute.or_(empty, text.is_null())
-    if (compute.max(lengths).as_py() or 0) > MAX_WORD_BYTES:
+    longest, longest_word = reading.limits.document_bytes, reading.limits.word_bytes
+    if (compute.max(lengths).as_py() or 0) > min(longest, longest_word):
         values = text.cast(pyarrow.large_binary()).to_pylist()
         sizes = [len(value or b"") for value in values]
-        too_long = pyarrow.array([size > MAX_DOCUMENT_BYTES for size in sizes], pyarrow.bool_())
+        too_long = pyarrow.array([size > longest for size in sizes], pyarrow.bool_())
         leave_out(too_long, Reason.TOO_LONG)
         has_word = [
-            MAX_WORD_BYTES < size <= MAX_DOCUMENT_BYTES and has_long_word(value)
+            longest_word < size <= longest and has_long_word(value, longest_word)
             for value, size in zip(values, sizes, strict=True)
         ]
         long_word = pyarrow.array(has_word, pyarrow.bool_())

@@ -139,23 +139,32 @@ class LineBlock:
 
 
 def line_blocks(
-    path: Location, compression: Compression | None, block_bytes: int, *, start: int = 0, stop: int | None = None
+    path: Location,
+    compression: Compression | None,
+    block_bytes: int,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    max_line_bytes: int | None = None,
 ) -> Iterator[LineBlock]:
     """Blocks of whole lines, about block_bytes each. Of a plain file, only the lines that begin in `start` to `stop`.
 
-    A line that is longer than a block makes a longer block. Lines of more than MAX_DOCUMENT_BYTES are not kept.
+    A line that is longer than a block makes a longer block. Lines of more than `max_line_bytes`, by default
+    MAX_DOCUMENT_BYTES, are not kept.
     """
     if compression is None and path.is_file():
-        yield from _seeking_blocks(path, block_bytes, start, stop)
+        yield from _seeking_blocks(path, block_bytes, start, stop, max_line_bytes or MAX_DOCUMENT_BYTES)
         return
     stream = ByteStream(path, compression)
     reported_bytes = 0
-    for block in whole_lines(iter(stream), block_bytes):
+    for block in whole_lines(iter(stream), block_bytes, max_line_bytes=max_line_bytes):
         yield replace(block, read_bytes=stream.consumed_bytes - reported_bytes)
         reported_bytes = stream.consumed_bytes
 
 
-def _seeking_blocks(path: Location, block_bytes: int, start: int, stop: int | None) -> Iterator[LineBlock]:
+def _seeking_blocks(
+    path: Location, block_bytes: int, start: int, stop: int | None, max_line_bytes: int
+) -> Iterator[LineBlock]:
     # Finding the end of the line first and reading the block at once copies nothing: 0.035 s for 100 MB. Reading and
     # joining takes 0.10 s, and counting about 0.4 s.
     try:
@@ -165,10 +174,10 @@ def _seeking_blocks(path: Location, block_bytes: int, start: int, stop: int | No
                 middle = start + block_bytes if stop is None else min(start + block_bytes, stop)
                 end = _line_start(file, middle, None)
                 file.seek(start)
-                if end - middle <= MAX_DOCUMENT_BYTES:
+                if end - middle <= max_line_bytes:
                     if not (data := file.read(end - start)):
                         return
-                    block = _without_long_lines(data, len(data))
+                    block = _without_long_lines(data, len(data), max_line_bytes)
                 else:
                     # The line that begins before the middle is too long to be held.
                     data = file.read(middle - start)
@@ -180,12 +189,12 @@ def _seeking_blocks(path: Location, block_bytes: int, start: int, stop: int | No
         raise InputError(f"{path}: cannot read: {error.strerror or error}") from error
 
 
-def _without_long_lines(data: bytes, read_bytes: int) -> LineBlock:
-    """The block, with lines of more than MAX_DOCUMENT_BYTES left empty."""
-    if len(data) <= MAX_DOCUMENT_BYTES:
+def _without_long_lines(data: bytes, read_bytes: int, max_line_bytes: int) -> LineBlock:
+    """The block, with lines of more than `max_line_bytes` left empty."""
+    if len(data) <= max_line_bytes:
         return LineBlock(data, read_bytes)
     lines = data.split(b"\n")
-    long_lines = tuple(number for number, line in enumerate(lines) if len(line) > MAX_DOCUMENT_BYTES)
+    long_lines = tuple(number for number, line in enumerate(lines) if len(line) > max_line_bytes)
     for number in long_lines:
         lines[number] = b""
     return LineBlock(b"\n".join(lines) if long_lines else data, read_bytes, long_lines)
@@ -220,14 +229,15 @@ def lines_before(path: Location, position: int) -> int:
     return count
 
 
-def whole_lines(chunks: Iterator[bytes], block_bytes: int) -> Iterator[LineBlock]:
+def whole_lines(chunks: Iterator[bytes], block_bytes: int, *, max_line_bytes: int | None = None) -> Iterator[LineBlock]:
     r"""Join chunks into blocks of about block_bytes that end after a line feed; a longer line makes a longer block.
 
-    Of a line that is too long no more than MAX_DOCUMENT_BYTES and a chunk are in memory.
+    Of a line that is too long no more than `max_line_bytes`, by default MAX_DOCUMENT_BYTES, and a chunk are in memory.
 
     >>> [block.data for block in whole_lines(iter([b"a\nb", b"c\nd", b"e"]), 4)]
     [b'a\nbc\n', b'de']
     """
+    max_line_bytes = max_line_bytes or MAX_DOCUMENT_BYTES
     pending: list[bytes] = []
     pending_bytes = 0
     has_line_feed = is_dropping = False
@@ -241,16 +251,16 @@ def whole_lines(chunks: Iterator[bytes], block_bytes: int) -> Iterator[LineBlock
         pending.append(chunk)
         pending_bytes += len(chunk)
         has_line_feed = has_line_feed or b"\n" in chunk
-        if not has_line_feed and pending_bytes > MAX_DOCUMENT_BYTES:
+        if not has_line_feed and pending_bytes > max_line_bytes:
             yield LineBlock(b"", 0, (0,))
             pending, pending_bytes, is_dropping = [], 0, True
         if pending_bytes < block_bytes or not has_line_feed:
             continue
         block = b"".join(pending)
         end = block.rfind(b"\n") + 1
-        yield _without_long_lines(block[:end], 0)
+        yield _without_long_lines(block[:end], 0, max_line_bytes)
         pending = [block[end:]]
         pending_bytes = len(block) - end
         has_line_feed = False
     if pending_bytes:
-        yield _without_long_lines(b"".join(pending), 0)
+        yield _without_long_lines(b"".join(pending), 0, max_line_bytes)
