@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
     from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts, count_words
+    from piecework.dataset.dataset import TokenizedDataset
+    from piecework.dataset.tokenize import tokenize
     from piecework.errors import (
         InputError,
         ModelError,
@@ -88,6 +90,7 @@ _HOMES = {
     "SubsetName": "common.subset_name",
     "Table": "evaluation.tables",
     "Token": "tokenizer.tokens",
+    "TokenizedDataset": "dataset.dataset",
     "Tokenizer": "tokenizer.tokenizer",
     "Tokens": "tokenizer.tokens",
     "Verification": "tokenizer.verify",
@@ -110,6 +113,7 @@ _HOMES = {
     "load_tokenizer": "tokenizer.load",
     "metric": "evaluation.metrics",
     "run": "pipeline.run",
+    "tokenize": "dataset.tokenize",
     "train": "training.trainer",
     "train_monolingual": "evaluation.monolingual",
     "verify": "tokenizer.verify",
@@ -143,6 +147,7 @@ __all__ = [
     "SubsetName",
     "Table",
     "Token",
+    "TokenizedDataset",
     "Tokenizer",
     "Tokens",
     "Verification",
@@ -165,6 +170,7 @@ __all__ = [
     "load_tokenizer",
     "metric",
     "run",
+    "tokenize",
     "train",
     "train_monolingual",
     "verify",

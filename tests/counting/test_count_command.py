@@ -89,7 +89,7 @@ def test_dry_run(folder: Path) -> None:
 def test_refusals(folder: Path) -> None:
     for arguments, code, message in (
         (["--memory", "plenty"], 2, '"plenty" is no size; write it as 2GB'),
-        (["--memory", "10MB"], 1, "10 MB of memory are too little to count in; --memory should be 260MB or more"),
+        (["--memory", "10MB"], 1, "10 MB of memory are too little; --memory should be 260MB or more"),
         (["--threads", "0"], 2, "0 is not in the range"),
         (["--out", "study.toml"], 1, "study.toml is a file, not a folder"),
     ):

@@ -138,7 +138,7 @@ def test_workers_that_are_killed_again_and_again(study: Path, expected: dict[str
     killer = threading.Thread(target=kill_all)
     killer.start()
     try:
-        with pytest.raises(InputError, match=r"-0000.*2 processes died while counting it.*SIGKILL.*fewer --threads"):
+        with pytest.raises(InputError, match=r"-0000.*2 processes died while working on it.*SIGKILL.*fewer --threads"):
             count(make_study(study.parent), out=tmp_path, warn=lambda _: None, **SMALL_SHARDS)
     finally:
         stop.set()

@@ -22,6 +22,7 @@ PACKAGES = (
     "study",
     "counting",
     "tokenizer",
+    "dataset",
     "training",
     "evaluation",
     "results",

@@ -27,6 +27,7 @@ COMMANDS = (
     "report",
     "encode",
     "decode",
+    "tokenize",
     "inspect",
     "export",
     "verify",

@@ -51,8 +51,9 @@ def _lines(terminal: Terminal, title: str, unit: Unit) -> Update:
         if now - last_line_at >= LINE_INTERVAL_S:
             last_line_at = now
             left = (now - started) * (total - done) / (done - done_before) if total > done > done_before else 0.0
+            rate = f", {format_bytes((done - done_before) / (now - started))}/s" if unit == "bytes" else ""
             terminal.say(
-                f"{title}: {_amount(done, total, unit)}{f', about {format_seconds(left)} left' if left else ''}"
+                f"{title}: {_amount(done, total, unit)}{rate}{f', about {format_seconds(left)} left' if left else ''}"
             )
 
     return update
@@ -71,14 +72,20 @@ def _amount(done: int, total: int, unit: Unit) -> str:
 def _bar(title: str, unit: Unit) -> Iterator[Update]:
     with _progress() as progress:
         task = progress.add_task(f"{title:<8}", total=None, amount="")
+        started = time.monotonic()
+        done_before: int | None = None
 
         def update(done: int, total: int) -> None:
+            nonlocal done_before
+            done_before = done if done_before is None else done_before
+            elapsed_s = time.monotonic() - started
+            rate = f", {format_bytes((done - done_before) / elapsed_s)}/s" if unit == "bytes" and elapsed_s > 1 else ""
             # rich draws from its own thread a few times per second, so an update costs little.
             progress.update(
                 task,
                 completed=done,
                 total=total if total >= done else None,
-                amount=_amount(done, total, unit),
+                amount=_amount(done, total, unit) + rate,
             )
 
         yield update

@@ -141,6 +141,9 @@ class PreTokenizer:
         if self.digits == _KNOWN[self.name].digits:
             object.__setattr__(self, "digits", None)  # two that do the same are equal
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PreTokenizer, (self.name, self.digits, self.pattern)  # what runs in the core is made anew
+
     @staticmethod
     def names() -> tuple[str, ...]:
         """The names of the patterns that run in the core."""

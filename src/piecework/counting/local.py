@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
     from piecework.study.study import Study
 
-__all__ = ["count", "count_plan", "default_out"]
+__all__ = ["check_readable", "count", "count_plan", "default_out"]
 
 
 def default_out(study: Study) -> Path:
@@ -172,7 +172,7 @@ class _LocalCount:
         if self.strict:
             _check_results(shards, done)
         left = [index for index in range(len(shards)) if index not in done]
-        _check_readable(shards[index] for index in left)
+        check_readable(shards[index] for index in left)
         job = ShardJob(
             self.plan.sampler(),
             self.partial.folder,
@@ -258,7 +258,7 @@ class _LocalCount:
         return files
 
 
-def _check_readable(shards: Iterable[Shard]) -> None:
+def check_readable(shards: Iterable[Shard]) -> None:
     """Fail now, not after hours, if a file cannot be opened. Of remote files, which take longer, only one is tried."""
     tried = False
     for shard in shards:

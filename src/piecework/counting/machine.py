@@ -64,7 +64,7 @@ class Budget:
         smallest = max(smallest, PARENT_BYTES + MERGE_BYTES)
         if memory_bytes < smallest:
             raise InputError(
-                f"{memory_bytes / 1e6:.0f} MB of memory are too little to count in; "
+                f"{memory_bytes / 1e6:.0f} MB of memory are too little; "
                 f"--memory should be {smallest / 1e6:.0f}MB or more"
             )
         room = memory_bytes - PARENT_BYTES

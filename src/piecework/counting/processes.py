@@ -134,7 +134,7 @@ class Workers:
         try:
             return self._start()
         except OSError as error:  # no usable temporary folder, too many open files or processes
-            raise InputError(f"cannot start a process to count with: {explain_os_error(error)}") from error
+            raise InputError(f"cannot start a process: {explain_os_error(error)}") from error
 
     def _start(self) -> _Process:
         ours, theirs = socket.socketpair()
@@ -224,13 +224,13 @@ class _TaskQueue(Generic[Task, Result]):
         self.progress(-process.reported)
         self._deaths[index] += 1
         if self._deaths[index] < ATTEMPTS:
-            self.workers.warn(f"{self.tasks[index]}: the process that counted it {cause}; trying once more")
+            self.workers.warn(f"{self.tasks[index]}: the process that worked on it {cause}; trying once more")
             self._waiting.appendleft(index)
         else:
             self._fail(
                 index,
                 InputError(
-                    f"{self.tasks[index]}: {ATTEMPTS} processes died while counting it; the last {cause}. If memory "
+                    f"{self.tasks[index]}: {ATTEMPTS} processes died while working on it; the last {cause}. If memory "
                     "ran out, use fewer --threads or lower --memory; finished work is kept"
                 ),
             )

@@ -66,8 +66,9 @@ def plan_shards(
     folder: Path,
     shard_bytes: int | None = None,
     clean_up: CleanUp | None = None,
+    in_order: bool = False,
 ) -> list[Shard]:
-    """The shards of these subsets, in counting order.
+    """The shards of these subsets, in counting order; with `in_order`, in the order of their documents.
 
     `settings_key` stands for all else that the counts depend on. Paths enter the keys relative to `folder`, so that a
     corpus may move together with its study. Plain text and JSONL are cut at about `shard_bytes`, Parquet between row
@@ -80,20 +81,25 @@ def plan_shards(
     shards = [
         _shard(subset, slices, settings_key, folder, clean_up)
         for subset in subsets
-        for slices in _grouped(subset, max(1, shard_bytes))
+        for slices in _grouped(subset, max(1, shard_bytes), in_order=in_order)
     ]
+    if in_order:
+        return shards
     # Large files that cannot be split come first, so that no process works on one alone at the end.
     return sorted(shards, key=lambda shard: -shard.size_bytes if shard.size_bytes > 2 * shard_bytes else 0)
 
 
-def _grouped(subset: Subset, shard_bytes: int) -> Iterator[list[tuple[Slice, int]]]:
-    """Groups of slices with their sizes; small files share a group."""
+def _grouped(subset: Subset, shard_bytes: int, *, in_order: bool) -> Iterator[list[tuple[Slice, int]]]:
+    """Groups of slices with their sizes; small files share a group, if `in_order` those that follow each other."""
     group: list[tuple[Slice, int]] = []
     group_bytes = 0
     for file in subset.files:
         _check_regular(file)
         parts = list(_cut(file, subset.documents, shard_bytes))
         if len(parts) > 1:
+            if in_order and group:
+                yield group
+                group, group_bytes = [], 0
             yield from ([part] for part in parts)
             continue
         group += parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,19 @@ from piecework.common.manifest import write_manifest
 from piecework.common.storage import Location, relative_name
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.fields import guess_text_field
+from piecework.corpus.inputs import Slice
 from piecework.corpus.passages import Candidate
 from piecework.corpus.skipped import Reason, Skipped
 from piecework.counting.description import FORMAT, inputs_content
 from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, TABLES
 from piecework.counting.merge import write_subsets
-from piecework.counting.partial import ShardResult
+from piecework.counting.partial import ShardResult, SliceResult
 from piecework.counting.plan import Plan
 from piecework.counting.store import Counts
 from piecework.errors import EmptySubsetError
 from piecework.study.subsets import Subset
 
-__all__ = ["Summary", "replace_subset_rows", "statistics_of", "subset_rows"]
+__all__ = ["Summary", "replace_subset_rows", "statistics_of", "subset_rows", "sum_skipped"]
 
 SIDES = ("read", "train", "eval", "unused")
 
@@ -41,7 +42,12 @@ class Summary:
             if (passage := result.passage) is not None:
                 best = self.passages.get(shard.subset, passage)
                 self.passages[shard.subset] = min(best, passage)
-        self.skipped = _sum_skipped(plan, results)
+        parts = [
+            (shard.subset, part, result)
+            for shard, whole in zip(plan.shards, results, strict=True)
+            for part, result in zip(shard.slices, whole.slices, strict=True)
+        ]
+        self.skipped = sum_skipped(parts, [subset.name for subset in plan.subsets], folder=plan.study.folder)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -111,19 +117,16 @@ class Summary:
         return description
 
 
-def _sum_skipped(plan: Plan, results: Sequence[ShardResult]) -> dict[SubsetName, Skipped]:
-    """What was skipped, by subset, with lines counted from the start of each file."""
-    parts = [
-        (shard.subset, part, result)
-        for shard, whole in zip(plan.shards, results, strict=True)
-        for part, result in zip(shard.slices, whole.slices, strict=True)
-    ]
-    total: dict[SubsetName, Skipped] = {subset.name: Skipped() for subset in plan.subsets}
+def sum_skipped(
+    parts: Iterable[tuple[SubsetName, Slice, SliceResult]], subsets: Iterable[SubsetName], *, folder: Path
+) -> dict[SubsetName, Skipped]:
+    """What was skipped, by subset, with lines counted from the start of each file; paths are relative to `folder`."""
+    total: dict[SubsetName, Skipped] = {name: Skipped() for name in subsets}
     lines: Counter[tuple[SubsetName, Location]] = Counter()
     for subset, part, result in sorted(parts, key=lambda item: (str(item[1].file.path), item[1].start)):
         key = (subset, part.file.path)
         if result.skipped:
-            name = relative_name(part.file.path, plan.study.folder)
+            name = relative_name(part.file.path, folder)
             total[subset].update(result.to_skipped(name), lines_before=lines[key])
         lines[key] += result.lines
     return total

@@ -23,7 +23,15 @@ from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 from piecework.study.normalization import Normalization
 
-__all__ = ["ShardJob", "count_shard", "encoded", "filled_counters", "first_skipped", "strict_message"]
+__all__ = [
+    "ShardJob",
+    "check_unchanged",
+    "count_shard",
+    "encoded",
+    "filled_counters",
+    "first_skipped",
+    "strict_message",
+]
 
 # Larger batches were no faster, and each is in memory several times: as bytes, as lines, as strings, as UTF-8.
 BATCH_BYTES = 1 << 20
@@ -109,7 +117,7 @@ def filled_counters(
                 yield counter
         if strict and skipped.counts:
             raise InputError(first_skipped(part, skipped))
-        _check_unchanged(part)
+        check_unchanged(part)
         slices.append(SliceResult.from_skipped(lines, skipped))
         placing.statistics["skipped_records"] += skipped.total
     yield counter
@@ -197,7 +205,8 @@ def strict_message(location: str, reason: str) -> str:
     return f"{location}: {reason}; without --strict such records are counted and left out"
 
 
-def _check_unchanged(part: Slice) -> None:
+def check_unchanged(part: Slice) -> None:
+    """Raise an InputError if the file is not as it was when its shard was planned."""
     file = part.file
     try:
         status = file.path.stat_now() if isinstance(file.path, RemotePath) else file.path.stat()

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from piecework._core import ByteLevelEncoder, CoreModelError
 from piecework.common.files import prepare_output, replace_atomically, write_together
@@ -52,6 +52,9 @@ class ByteLevelTokenizer:
         """How often each merge's pair occurred when training merged it; None if loaded from a file."""
         self._source = source
         self._encoder  # noqa: B018  # refuses a damaged vocabulary here, not at the first text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self.model, self.frequencies, self._source)
 
     @property
     def pre_tokenizer(self) -> PreTokenizer:
@@ -305,6 +308,10 @@ class ByteLevelTokenizer:
         model = replace(self.model, tokens=tokens if kept is None else _without_unmade(tokens, kept), merges=kept)
         frequencies = None if self.frequencies is None or kept is None else self.frequencies[: len(kept)]
         return ByteLevelTokenizer(model, frequencies=frequencies, source=self._source)
+
+
+def _unpickle(model: ByteLevelModel, frequencies: Sequence[int] | None, source: str) -> ByteLevelTokenizer:
+    return ByteLevelTokenizer(model, frequencies=frequencies, source=source)
 
 
 def _without_unmade(tokens: Sequence[bytes], merges: Sequence[Merge]) -> list[bytes]:

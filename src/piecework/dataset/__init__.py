@@ -1,0 +1,1 @@
+"""Documents to training shards: token ids in the formats of training frameworks."""

@@ -1,0 +1,169 @@
+"""tokenized.json: what a dataset holds. It is written last and makes the dataset valid."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from piecework.common.exact import format_exact
+from piecework.common.manifest import Each, Shape, read_manifest
+from piecework.common.storage import Location, relative_name
+from piecework.common.subset_name import SubsetName
+from piecework.corpus.skipped import Skipped
+from piecework.counting.summary import sum_skipped
+from piecework.dataset.formats import FORMATS
+from piecework.dataset.plan import FORMAT_VERSION, DatasetPlan
+from piecework.dataset.shard_result import TokenizedShard
+
+__all__ = ["TOKENIZED", "describe", "read_tokenized"]
+
+TOKENIZED = "tokenized.json"
+
+_SHAPE: Mapping[str, Shape] = {
+    "format": int,
+    "key": str,
+    "settings": Each(str | int | list | None),
+    "model": {"name": str, "kind": str, "sha256": str, "vocab_size": int},
+    "datasets": [{"folder": str, "vocab_size": int, "dtype": str, "tokens": int}],
+    "subsets": [Each(str | int | float | list)],
+    "shards": [
+        {
+            "name": str,
+            "subset": str,
+            "documents": int,
+            "tokens": [int],
+            "files": [{"path": str, "size_bytes": int, "checksum": str}],
+        }
+    ],
+    "inputs": [{"path": str, "subset": str, "size_bytes": int, "sha256": [[int | str | None]]}],
+    "skipped": [{"category": str, "language": str, "reason": str, "records": int, "first": [str]}],
+    "extra_files": [{"path": str, "size_bytes": int, "checksum": str}],
+}
+
+
+def read_tokenized(folder: Location) -> dict[str, Any] | None:
+    """The content of tokenized.json; None where there is none, a DamagedError where it is damaged."""
+    return read_manifest(folder / TOKENIZED, _SHAPE, format_version=FORMAT_VERSION)
+
+
+def describe(
+    plan: DatasetPlan,
+    results: Sequence[TokenizedShard],
+    *,
+    model: Mapping[str, Any],
+    extra_files: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """The content of tokenized.json. It has no times: the same documents and settings give the same file."""
+    sizes = plan.encoding.sizes
+    dataset_format = FORMATS[plan.format]
+    return {
+        "format": FORMAT_VERSION,
+        "key": plan.key,
+        "settings": dict(plan.settings),
+        "model": dict(model),
+        "datasets": [
+            {
+                "folder": folder,
+                "vocab_size": size,
+                "dtype": dataset_format.dtype(size),
+                "tokens": sum(result.tokens[index] for result in results),
+            }
+            for index, (folder, size) in enumerate(zip(plan.folders, sizes, strict=True))
+        ],
+        "subsets": _subset_rows(plan, results),
+        "shards": [
+            {
+                "name": name,
+                "subset": str(shard.subset),
+                "documents": result.statistics["documents"],
+                "tokens": list(result.tokens),
+                "files": [
+                    {
+                        "path": f"{folder}/{name}{file.suffix}".lstrip("/"),
+                        "size_bytes": file.size_bytes,
+                        "checksum": file.checksum,
+                    }
+                    for folder, files in zip(plan.folders, result.files, strict=True)
+                    for file in files
+                ],
+            }
+            for name, shard, result in zip(plan.names, plan.shards, results, strict=True)
+        ],
+        "inputs": _inputs(plan, results),
+        "skipped": [
+            {
+                "category": name.category,
+                "language": name.language,
+                "reason": str(reason),
+                "records": records,
+                "first": skipped.locations(reason),
+            }
+            for name, skipped in sorted(skipped_records(plan, results).items())
+            for reason, records in skipped.by_reason().items()
+        ],
+        "extra_files": [dict(file) for file in extra_files],
+    }
+
+
+def skipped_records(plan: DatasetPlan, results: Sequence[TokenizedShard]) -> dict[SubsetName, Skipped]:
+    """What was skipped, by subset, with lines counted from the start of each file."""
+    parts = [
+        (shard.subset, part, result)
+        for shard, whole in zip(plan.shards, results, strict=True)
+        for part, result in zip(shard.slices, whole.slices, strict=True)
+    ]
+    return sum_skipped(parts, [subset.name for subset in plan.source.subsets], folder=plan.source.folder)
+
+
+def _subset_rows(plan: DatasetPlan, results: Sequence[TokenizedShard]) -> list[dict[str, Any]]:
+    sizes = len(plan.encoding.sizes)
+    statistics: dict[SubsetName, Counter[str]] = {subset.name: Counter() for subset in plan.source.subsets}
+    tokens = {subset.name: [0] * sizes for subset in plan.source.subsets}
+    for shard, result in zip(plan.shards, results, strict=True):
+        statistics[shard.subset].update(result.statistics)
+        for index, count in enumerate(result.tokens):
+            tokens[shard.subset][index] += count
+    totals = [sum(counts[index] for counts in tokens.values()) for index in range(sizes)]
+    return [
+        {
+            "category": subset.category,
+            "language": subset.language,
+            "weight": format_exact(subset.weight),
+            **{
+                name: statistics[subset.name][name]
+                for name in ("read_documents", "documents", "empty_documents", "skipped_records", "text_bytes")
+            },
+            "tokens": tokens[subset.name],
+            "share": [
+                count / total if total else 0.0 for count, total in zip(tokens[subset.name], totals, strict=True)
+            ],
+        }
+        for subset in plan.source.subsets
+    ]
+
+
+def _inputs(plan: DatasetPlan, results: Sequence[TokenizedShard]) -> list[dict[str, Any]]:
+    """Every file with the hash of its bytes, or of parts of them: start, stop and SHA-256."""
+    files: dict[tuple[str, str], dict[str, Any]] = {}
+    for shard, result in zip(plan.shards, results, strict=True):
+        for part, digest in zip(shard.slices, result.hashes, strict=True):
+            name = relative_name(part.file.path, plan.source.folder)
+            row = files.setdefault(
+                (str(shard.subset), name),
+                {"path": name, "subset": str(shard.subset), "size_bytes": part.file.size_bytes, "sha256": []},
+            )
+            if digest:
+                stop = None if part.file.format == "parquet" else part.stop
+                row["sha256"].append([part.start, stop, digest])
+    return list(files.values())
+
+
+def file_row(path: str, data: bytes) -> dict[str, Any]:
+    """The description of a small file that is written beside the shards."""
+    import hashlib
+
+    from piecework.common.manifest import DIGEST_BYTES
+
+    checksum = hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
+    return {"path": path, "size_bytes": len(data), "checksum": checksum}

@@ -1,0 +1,145 @@
+"""The folder of a dataset: held by one run at a time, and never mixed with other files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from piecework.common.files import prepare_output, replace_atomically
+from piecework.common.manifest import inner_path
+from piecework.common.mistakes import listed
+from piecework.common.storage import Location, RemotePath, upload
+from piecework.counting.lock import locked
+from piecework.dataset.dataset import TokenizedDataset
+from piecework.dataset.description import TOKENIZED, read_tokenized
+from piecework.dataset.plan import DatasetPlan
+from piecework.dataset.shard_store import PARTIAL, PUBLISHING
+from piecework.errors import DamagedError, InputError
+
+__all__ = ["existing_dataset", "open_folder", "publish_file"]
+
+LOCK = ".lock"
+NAMES_SHOWN = 3
+
+
+@contextmanager
+def open_folder(folder: Location, plan: DatasetPlan, *, force: bool) -> Iterator[int | None]:
+    """Hold the folder's lock. A folder that holds anything else is an InputError, and nothing is touched.
+
+    With `force` a dataset that is there is removed: the files that its tokenized.json lists, and no others.
+    """
+    if isinstance(folder, RemotePath):
+        _prepare(folder, plan, force=force)
+        yield None
+        return
+    prepare_output(folder, [])
+    with locked(folder / LOCK) as lock:
+        _prepare(folder, plan, force=force)
+        yield lock
+
+
+def _prepare(folder: Location, plan: DatasetPlan, *, force: bool) -> None:
+    description = _readable(folder)
+    if description is not None and force:
+        _remove(folder, description)
+        description = None
+    if description is None:
+        others = _others(folder, plan)
+        if others:
+            raise InputError(
+                f"{folder}: holds something else ({listed(others, NAMES_SHOWN)}); choose an empty folder for --out"
+            )
+    elif description["key"] != plan.key:
+        raise InputError(
+            f"{folder}: holds another dataset ({_difference(description, plan)}); pass --force to replace it, "
+            "or choose another --out"
+        )
+
+
+def _readable(folder: Location) -> dict[str, Any] | None:
+    try:
+        return read_tokenized(folder)
+    except DamagedError as error:
+        raise InputError(f"{error}; choose another --out, or remove the folder") from error
+
+
+def _difference(description: Mapping[str, Any], plan: DatasetPlan) -> str:
+    made = description["settings"]
+    changed = [name for name, value in plan.settings.items() if made.get(name) != value]
+    return f"settings that differ: {', '.join(changed)}" if changed else "its input files have changed, or --shard-size"
+
+
+def _others(folder: Location, plan: DatasetPlan) -> list[str]:
+    """The files in the folder that a run of this plan would not have left there."""
+    if isinstance(folder, RemotePath):
+        own = {name for name in folder.names() if not name.startswith(".")}
+        has_manifests = bool((folder / PARTIAL).names())
+        return sorted(own - _own_names(plan)) if has_manifests else sorted(own)
+    found = {path.name for path in folder.iterdir() if path.name not in (PARTIAL, LOCK)}
+    # Files that a run was about to write when it was killed are hidden.
+    found = {name for name in found if not (name.startswith(f".{TOKENIZED}.") and name.endswith(".tmp"))}
+    if (folder / PARTIAL / PUBLISHING).exists():
+        found -= _own_names(plan)
+    return sorted(found)
+
+
+def _own_names(plan: DatasetPlan) -> set[str]:
+    if plan.folders != ("",):
+        return {name for folder in plan.folders for name in (folder, f"{folder}/")}
+    from piecework.dataset.formats import SUFFIXES
+
+    return {f"{name}{suffix}" for name in plan.names for suffix in SUFFIXES[plan.format]}
+
+
+def _remove(folder: Location, description: Mapping[str, Any]) -> None:
+    """Remove a dataset: tokenized.json first, so that what is left is never taken for one."""
+    (folder / TOKENIZED).unlink(missing_ok=True)
+    rows = [*(file for shard in description["shards"] for file in shard["files"]), *description["extra_files"]]
+    for row in rows:
+        if isinstance(folder, RemotePath):
+            (folder / row["path"]).unlink(missing_ok=True)
+        else:
+            inner_path(folder, row["path"]).unlink(missing_ok=True)
+    if not isinstance(folder, RemotePath):
+        for dataset in description["datasets"]:
+            if dataset["folder"]:
+                with suppress(OSError):  # someone else's files are in it
+                    inner_path(folder, dataset["folder"]).rmdir()
+
+
+def existing_dataset(folder: Location, plan: DatasetPlan, *, strict: bool) -> TokenizedDataset | None:
+    """The dataset of this plan if the folder holds it, with all its files."""
+    description = _readable(folder)
+    if description is None or description["key"] != plan.key:
+        return None
+    for shard in description["shards"]:
+        for row in shard["files"]:
+            path = folder / row["path"]
+            if not path.is_file() or path.stat().st_size != row["size_bytes"]:
+                raise DamagedError(path, "it is missing, or its size is another", "pass --force to write it again")
+    if strict and description["skipped"]:
+        first = description["skipped"][0]
+        from piecework.counting.worker import strict_message
+
+        raise InputError(strict_message(first["first"][0], first["reason"]))
+    return TokenizedDataset(folder, description)
+
+
+def publish_file(folder: Location, name: str, data: bytes) -> None:
+    """Write a small file into the dataset's folder, all of it or nothing."""
+    if not isinstance(folder, RemotePath):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replace_atomically(path) as temporary:
+            temporary.write_bytes(data)
+        return
+    with tempfile.TemporaryDirectory(prefix="piecework-") as work:
+        path = Path(work) / "file"
+        path.write_bytes(data)
+        try:
+            upload(path, folder / name)
+        except OSError as error:
+            raise InputError(f"{folder / name}: cannot write: {error.strerror or error}") from error

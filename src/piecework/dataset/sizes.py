@@ -1,0 +1,88 @@
+"""What the tokens of a vocabulary are in a smaller one, so that one encoding gives the ids of several sizes."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from piecework._core import Encoder, SmallerIds
+from piecework.errors import InputError
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["check_sizes", "smaller_ids"]
+
+
+def check_sizes(tokenizer: Tokenizer | ByteLevelTokenizer, sizes: list[int]) -> None:
+    """Raise an InputError for a size that the tokenizer does not nest."""
+    for size in sizes:
+        if size == tokenizer.vocab_size:
+            continue
+        tokenizer.resize(size)
+        if isinstance(tokenizer, ByteLevelTokenizer):
+            merges = tokenizer.model.merges
+            is_nested = merges is not None and len({merged for _, _, merged in merges}) == len(merges)
+            if not is_nested or tokenizer.model.whole_pre_tokens:
+                raise InputError(
+                    f"sizes: {size:,} is not in one pass with {tokenizer.vocab_size:,} for this tokenizer, whose "
+                    "tokens are not made by merges alone; run the command once for each size"
+                )
+            continue
+        normalizer, trainer = tokenizer._specs.normalizer_spec, tokenizer._specs.trainer_spec
+        mixed = next((p.text for p in tokenizer.pieces if SPACE in p.text[1:] and p.text.strip(SPACE)), None)
+        if normalizer.remove_extra_whitespaces or trainer.treat_whitespace_as_suffix or mixed is not None:
+            raise InputError(
+                f"sizes: {size:,} is not in one pass with {tokenizer.vocab_size:,} for this model, whose pieces "
+                "look across words; run the command once for each size"
+            )
+
+
+def smaller_ids(tokenizer: Tokenizer | ByteLevelTokenizer, size: int) -> SmallerIds:
+    """The ids of each token of the tokenizer in the vocabulary of this size.
+
+    A token falls apart as its text does when it is encoded alone (docs/tokenize.md has the argument).
+    """
+    small = tokenizer.resize(size)
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        assert isinstance(small, ByteLevelTokenizer)
+        return _smaller_bytes(tokenizer, small)
+    assert isinstance(small, Tokenizer)
+    alone = _without_prefix(small)
+    texts = [piece.text if piece.type == "normal" else "" for piece in tokenizer.pieces]
+    ids = alone.encode_batch(texts, 1)
+    for piece in tokenizer.pieces:
+        if piece.type != "normal":
+            number = small.piece_to_id(piece.text)
+            assert number is not None  # special pieces are in every size
+            ids[piece.id] = [number]
+    spaces = [len(text) if text and not text.strip(SPACE) else 0 for text in texts]
+    return SmallerIds(ids, spaces=spaces, runs=alone)
+
+
+def _without_prefix(tokenizer: Tokenizer) -> Encoder:
+    """The tokenizer's encoder for text that is normalised, without a dummy prefix."""
+    specs = deepcopy(tokenizer._specs)
+    specs.normalizer_spec.add_dummy_prefix = False
+    specs.normalizer_spec.precompiled_charsmap = b""
+    return Tokenizer(tokenizer._vocabulary, specs)._encoder
+
+
+def _smaller_bytes(tokenizer: ByteLevelTokenizer, small: ByteLevelTokenizer) -> SmallerIds:
+    """Tokens are bytes here, and not always text, so they are taken apart merge by merge."""
+    made = {merged: (left, right) for left, right, merged in tokenizer.model.merges or ()}
+    kept = {merged for _, _, merged in small.model.merges or ()}
+    ids: list[list[int] | None] = [None] * tokenizer.vocab_size
+
+    def parts(number: int) -> list[int]:
+        found = ids[number]
+        if found is None:
+            if number not in made:
+                found = [number]
+            else:
+                left, right = map(parts, made[number])
+                stands = number in kept and len(left) == len(right) == 1
+                found = [number] if stands else left + right
+            ids[number] = found
+        return found
+
+    return SmallerIds([parts(number) for number in range(tokenizer.vocab_size)], spaces=[], runs=None)

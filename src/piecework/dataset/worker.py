@@ -1,0 +1,149 @@
+"""Tokenizes one shard: reads its documents, encodes them, writes the files of the shard."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from piecework.common.storage import RemotePath
+from piecework.common.subset_name import SubsetName
+from piecework.corpus.inputs import Slice
+from piecework.corpus.limits import Limits
+from piecework.corpus.readers import Documents, open_batches
+from piecework.corpus.sampling import Sampler
+from piecework.corpus.skipped import Skipped
+from piecework.counting.partial import SliceResult
+from piecework.counting.shards import Shard
+from piecework.counting.worker import check_unchanged, encoded, first_skipped
+from piecework.dataset.encoding import EncodingSettings, cached_encoder
+from piecework.dataset.formats import FORMATS, FormatName
+from piecework.dataset.shard_result import TokenizedShard
+from piecework.dataset.shard_store import LocalStore, RemoteStore, ShardTarget, stem_in
+from piecework.errors import InputError
+
+__all__ = ["LIMITS", "TokenizeJob", "tokenize_shard"]
+
+# The ids of a shard depend on this in Arrow files, whose record batches hold whole batches of documents.
+BATCH_BYTES = 2 << 20
+# No document is lost to training because it is long. Its text is in memory several times while it is encoded.
+LIMITS = Limits(document_bytes=1 << 30, word_bytes=64 << 20)
+HASH_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizeJob:
+    """What all shards of a dataset share."""
+
+    store: LocalStore | RemoteStore
+    encoding: EncodingSettings
+    format: FormatName
+    tokenizer_name: str
+    weights: Mapping[SubsetName, Fraction]
+    seed: int
+    targets: Mapping[str, ShardTarget]
+    """By the key of the shard."""
+    strict: bool = False
+    threads: int = 1
+    """Within the process; the ids are the same for any number."""
+    _sampler: Sampler | None = field(init=False, default=None)
+
+
+def tokenize_shard(job: TokenizeJob, shard: Shard, report: Callable[[int], None]) -> TokenizedShard:
+    """Write the files of a shard; `report` gets the number of stored bytes read since the last call."""
+    encoder = cached_encoder(job.encoding)
+    target = job.targets[shard.key]
+    copies = _Copies(job, shard.subset)
+    statistics: Counter[str] = Counter()
+    tokens = [0] * len(job.encoding.sizes)
+    slices = []
+    hashes = []
+    with job.store.new(target) as folder:
+        dataset_format = FORMATS[job.format]
+        writers = [
+            dataset_format.open(stem_in(folder, index), width, job.tokenizer_name)
+            for index, width in enumerate(job.encoding.widths)
+        ]
+        for part in shard.slices:
+            skipped = Skipped()
+            lines = 0
+            for batch in open_batches(
+                [part],
+                text_field=shard.text_field,
+                text_unit=shard.documents,
+                batch_bytes=BATCH_BYTES,
+                skipped=skipped,
+                clean_up=shard.clean_up,
+                limits=LIMITS,
+            ):
+                if job.strict and skipped.counts:
+                    raise InputError(first_skipped(part, skipped))
+                lines += batch.lines
+                statistics["read_documents"] += len(batch.documents)
+                documents = copies.apply(batch.documents)
+                if len(documents):
+                    found = encoder.encode(documents, code_token=shard.code_token, threads=job.threads)
+                    statistics["documents"] += len(documents)
+                    statistics["text_bytes"] += found.text_bytes
+                    for index, (writer, (ids, lengths)) in enumerate(zip(writers, found.ids, strict=True)):
+                        writer.add(ids, lengths)
+                        tokens[index] += len(ids) // job.encoding.widths[index]
+                    statistics["empty_documents"] += array("I", found.ids[0][1]).count(0)
+                report(batch.read_bytes)
+            if job.strict and skipped.counts:
+                raise InputError(first_skipped(part, skipped))
+            hashes.append(_hash(part))
+            check_unchanged(part)
+            slices.append(SliceResult.from_skipped(lines, skipped))
+            statistics["skipped_records"] += skipped.total
+        files = tuple(tuple(writer.close()) for writer in writers)
+        result = TokenizedShard(statistics, tuple(tokens), tuple(slices), tuple(hashes), files)
+        job.store.finish(folder, target, result)
+    return result
+
+
+class _Copies:
+    """Takes each document as often as its subset's weight says: once, several times, or not at all."""
+
+    def __init__(self, job: TokenizeJob, subset: SubsetName) -> None:
+        weight = job.weights[subset]
+        self._whole = int(weight) if weight == int(weight) else None
+        self._subset = subset
+        self._sampler = Sampler(seed=job.seed, train=Fraction(1), evaluation=Fraction(0), weights={subset: weight})
+
+    def apply(self, documents: Documents) -> Documents:
+        if self._whole == 1 or not len(documents):
+            return documents
+        taken: list[str | bytes] = []
+        for text, _ in encoded(documents):
+            copies = self._whole
+            if copies is None:
+                copies = self._sampler.place(text, self._subset).copies
+            taken += [text] * copies
+        return taken
+
+
+def _hash(part: Slice) -> str:
+    """The SHA-256 of the stored bytes of a slice, which were read just now.
+
+    Row groups are no range of bytes, so the slice with the first one has the hash of the whole file. Remote files are
+    not fetched a second time.
+    """
+    file = part.file
+    if isinstance(file.path, RemotePath) or (file.format == "parquet" and part.start):
+        return ""
+    stop = part.stop if part.stop is not None and file.format != "parquet" else file.size_bytes
+    digest = hashlib.sha256()
+    try:
+        with file.path.open("rb") as opened:
+            left = stop - part.start
+            opened.seek(part.start)
+            while left and (chunk := opened.read(min(left, HASH_CHUNK_BYTES))):
+                digest.update(chunk)
+                left -= len(chunk)
+    except OSError as error:
+        raise InputError(f"{file.path}: cannot read: {error.strerror or error}") from error
+    return digest.hexdigest()
