@@ -11,7 +11,19 @@ from pathlib import Path
 from benchmarks.measure import RESULTS
 from benchmarks.text import DEFAULT_WORK, REPOSITORY, SIZES_MB
 
-STEPS = ("train", "growth", "count", "documents", "cluster", "encode", "evaluation", "runtimes", "study", "playground")
+STEPS = (
+    "train",
+    "growth",
+    "byte_level",
+    "count",
+    "documents",
+    "cluster",
+    "encode",
+    "evaluation",
+    "runtimes",
+    "study",
+    "playground",
+)
 
 
 def main() -> None:
@@ -23,9 +35,8 @@ def main() -> None:
     arguments.work = arguments.work.resolve()  # the steps run in the repository's folder
     # Figures of one round are for looking at, not for the record.
     results = arguments.work / "results" if arguments.quick else RESULTS
-    sizes = (
-        SIZES_MB[:1] if arguments.quick else SIZES_MB if {"growth", "documents"} & set(arguments.only) else SIZES_MB[:2]
-    )
+    large = {"growth", "documents", "byte_level"} & set(arguments.only)
+    sizes = SIZES_MB[:1] if arguments.quick else SIZES_MB if large else SIZES_MB[:2]
     python_m("text", "--work", arguments.work, "--sizes", *sizes)
     for step in arguments.only:
         quick = ["--quick"] if arguments.quick else []

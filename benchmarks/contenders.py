@@ -81,7 +81,7 @@ def train_gigatoken(text: str, out: str, vocab_size: str) -> dict[str, Any]:
     # Its own pre-tokenizer and a byte-level alphabet: another vocabulary of the same size.
     gigatoken = importlib.import_module("gigatoken")
     vocabulary, merges = gigatoken.train_bpe(text, int(vocab_size), ["<|endoftext|>"])
-    _save_tokens(Path(out), list(vocabulary.values()))
+    save_tokens(Path(out), list(vocabulary.values()))
     return {"vocabulary": len(vocabulary), "merges": len(merges)}
 
 
@@ -96,11 +96,11 @@ def train_rustbpe(text: str, out: str, vocab_size: str) -> dict[str, Any]:
 
     tokenizer = rustbpe.Tokenizer()
     tokenizer.train_from_iterator(parts(), int(vocab_size))
-    _save_tokens(Path(out), [token for token, _ in tokenizer.get_mergeable_ranks()])
+    save_tokens(Path(out), [token for token, _ in tokenizer.get_mergeable_ranks()])
     return {"vocabulary": tokenizer.vocab_size}
 
 
-def _save_tokens(out: Path, tokens: Sequence[bytes]) -> None:
+def save_tokens(out: Path, tokens: Sequence[bytes]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     lines = (base64.b64encode(bytes(token)).decode() for token in tokens)
     (out / "tokens.txt").write_text("\n".join(lines) + "\n")
@@ -132,8 +132,8 @@ def count_piecework(text: str, layout: str, threads: str) -> dict[str, Any]:
     if layout == "Arrow":
         pyarrow = importlib.import_module("pyarrow")
         texts = pyarrow.array([document.decode() for document in texts], type=pyarrow.large_string())
-    counts, cpu_s, wall_s = _timed(lambda: piecework.count_words(texts, threads=int(threads)))
-    return _rate("", size_bytes, cpu_s, wall_s) | {"distinct": len(counts)}
+    counts, cpu_s, wall_s = timed(lambda: piecework.count_words(texts, threads=int(threads)))
+    return rate("", size_bytes, cpu_s, wall_s) | {"distinct": len(counts)}
 
 
 def count_python(text: str) -> dict[str, Any]:
@@ -146,8 +146,8 @@ def count_python(text: str) -> dict[str, Any]:
             counts.update(line.split(" "))
         return counts
 
-    counts, cpu_s, wall_s = _timed(count)
-    return _rate("", len(data), cpu_s, wall_s) | {"distinct": len(counts)}
+    counts, cpu_s, wall_s = timed(count)
+    return rate("", len(data), cpu_s, wall_s) | {"distinct": len(counts)}
 
 
 def check_counts(text: str) -> dict[str, Any]:
@@ -207,7 +207,13 @@ ENCODERS: dict[str, Callable[[str], Encode]] = {
 }
 
 
-def encode(library: str, model: str, text: str, layout: str, sample_mb: str, digests: str) -> dict[str, Any]:
+def encode(library: str, *arguments: str) -> dict[str, Any]:
+    return encode_twice(ENCODERS[library], *arguments)
+
+
+def encode_twice(
+    load: Callable[[str], Encode], model: str, text: str, layout: str, sample_mb: str, digests: str
+) -> dict[str, Any]:
     """Encode the same documents twice, with cold and with warm caches; leave a hash of each one's ids."""
     from benchmarks.text import cut
 
@@ -218,16 +224,16 @@ def encode(library: str, model: str, text: str, layout: str, sample_mb: str, dig
     parts = parts[::step]
     size_bytes = sum(map(len, parts))
     documents = [part.decode() for part in parts]
-    encode_all = ENCODERS[library](model)
+    encode_all = load(model)
     encode_all(["a"])  # imports and tables that are made at the first call, which are no part of encoding
-    ids, *first = _timed(lambda: encode_all(documents))
+    ids, *first = timed(lambda: encode_all(documents))
     del ids  # or its release would be timed as part of the second pass
-    ids, *second = _timed(lambda: encode_all(documents))
+    ids, *second = timed(lambda: encode_all(documents))
     lists = ids if isinstance(ids, list) else ids.to_list()
     hashes = (hashlib.blake2b(array("I", document).tobytes(), digest_size=8).digest() for document in lists)
     Path(digests).write_bytes(b"".join(hashes))
     tokens = sum(map(len, lists))
-    rates = _rate("first_", size_bytes, *first) | _rate("second_", size_bytes, *second)
+    rates = rate("first_", size_bytes, *first) | rate("second_", size_bytes, *second)
     return rates | {"size_bytes": size_bytes, "documents": len(documents), "tokens": tokens}
 
 
@@ -237,13 +243,13 @@ def _documents(text: Path) -> list[bytes]:
     return read_documents(text)
 
 
-def _timed(call: Callable[[], Any]) -> tuple[Any, float, float]:
+def timed(call: Callable[[], Any]) -> tuple[Any, float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     result = call()
     return result, time.process_time() - cpu, time.perf_counter() - wall
 
 
-def _rate(prefix: str, size_bytes: int, cpu_s: float, wall_s: float) -> dict[str, float]:
+def rate(prefix: str, size_bytes: int, cpu_s: float, wall_s: float) -> dict[str, float]:
     return {
         f"{prefix}mb_per_cpu_s": size_bytes / 1e6 / cpu_s,
         f"{prefix}mb_per_wall_s": size_bytes / 1e6 / wall_s,

@@ -30,6 +30,7 @@ PACKAGES = (
     "piecework",
     "sentencepiece",
     "tokenizers",
+    "tiktoken",
     "gigatoken",
     "rustbpe",
     "kitoken",

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.byte_level import byte_level_section
 from benchmarks.cluster import cluster_section, guide_section
 from benchmarks.count import count_section
 from benchmarks.documents import documents_section
@@ -108,6 +109,7 @@ def _pairs(contenders: dict[str, Result]) -> Iterator[tuple[str, Result, Result]
 SECTIONS: dict[str, Callable[[Result], list[str]]] = {
     "train": train_section,
     "growth": growth_section,
+    "byte_level": byte_level_section,
     "count": count_section,
     "documents": documents_section,
     "cluster": cluster_section,

@@ -32,17 +32,26 @@ class PreTokenizer {
  public:
   explicit PreTokenizer(const PreTokenizerRules& rules) : rules_(rules) {}
 
-  // Calls `use(pre_token)` for each in order. Together they are the text, which must be valid UTF-8.
+  static constexpr size_t kBlock = 64;  // pre-tokens
+
+  // Calls `use(begin, ends, count)` for up to kBlock pre-tokens at a time, in order: the first starts at `begin`, each
+  // other where the one before it ends. Together they are the text, which must be valid UTF-8.
   template <class Use>
-  void for_each(std::string_view text, Use&& use) const {
-    std::array<size_t, 128> ends;
+  void for_each_block(std::string_view text, Use&& use) const {
+    std::array<size_t, kBlock> ends;
     for (size_t at = 0; at < text.size();) {
       const size_t found = find_ends(text, at, ends.data(), ends.size());
-      for (size_t i = 0; i < found; ++i) {
-        use(text.substr(at, ends[i] - at));
-        at = ends[i];
-      }
+      use(at, ends.data(), found);
+      at = ends[found - 1];
     }
+  }
+
+  // Calls `use(pre_token)` for each in order.
+  template <class Use>
+  void for_each(std::string_view text, Use&& use) const {
+    for_each_block(text, [&](size_t begin, const size_t* ends, size_t count) {
+      for (size_t i = 0; i < count; begin = ends[i++]) use(text.substr(begin, ends[i] - begin));
+    });
   }
 
   const PreTokenizerRules& rules() const { return rules_; }

@@ -1,6 +1,7 @@
 // An array for random access. It asks for huge pages, because page table walks slow down random look-ups.
 #pragma once
 
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -21,7 +22,10 @@ class HugeArray {
     constexpr size_t kPage = size_t{1} << 21;
     const size_t bytes = (size * sizeof(T) + kPage - 1) / kPage * kPage;
     const bool large = bytes >= 2 * kPage;
-    data_.reset(static_cast<T*>(large ? std::aligned_alloc(kPage, bytes) : std::malloc(size * sizeof(T))));
+    data_.reset(static_cast<T*>(large ? std::aligned_alloc(kPage, bytes)
+                                : alignof(T) > alignof(std::max_align_t)
+                                    ? std::aligned_alloc(alignof(T), size * sizeof(T))
+                                    : std::malloc(size * sizeof(T))));
     if (!data_) throw std::bad_alloc();
 #if defined(__linux__)
     if (large) madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint: the system may refuse

@@ -1,6 +1,8 @@
-// Finds given bytes in a block of 64, as a bit mask. Uses SSE2 or NEON, and AVX2 where the processor has it.
+// Finds given bytes in a block of 64, as a bit mask, and ASCII letters. Uses SSE2 or NEON, and AVX2 where the processor
+// has it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #if defined(__x86_64__)
@@ -41,6 +43,26 @@ inline uint64_t find_bytes(const char* block) {
 
 // Bit i is set where block[i] is a space, a newline, or 0xE2, the first byte of ▁ and ▅.
 inline uint64_t separators_baseline(const char* block) { return find_bytes<' ', '\n', '\xE2'>(block); }
+
+// How many of 16 bytes, from the first on, are ASCII letters; with `kLowerOnly` lower case letters.
+template <bool kLowerOnly>
+inline unsigned leading_letters(const char* bytes) {
+#if defined(__x86_64__)
+  __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+  if constexpr (!kLowerOnly) v = _mm_or_si128(v, _mm_set1_epi8(0x20));
+  // SSE2 compares signed bytes: 'a' is moved to the lowest of them.
+  v = _mm_add_epi8(v, _mm_set1_epi8(static_cast<char>(-('a' + 128))));
+  const auto letters = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(26 - 128))));
+  return static_cast<unsigned>(std::countr_one(letters));
+#else
+  unsigned n = 0;
+  for (; n < 16; ++n) {
+    const auto byte = static_cast<unsigned char>(bytes[n]);
+    if (static_cast<unsigned char>((kLowerOnly ? byte : byte | 0x20) - 'a') >= 26) break;
+  }
+  return n;
+#endif
+}
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) inline uint64_t separators_avx2(const char* block) {
