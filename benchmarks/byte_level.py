@@ -98,7 +98,7 @@ def byte_level_section(result: Result) -> list[str]:
     lines = [
         "## Byte-level BPE",
         "",
-        f"Training {settings['vocab_size']:,} tokens with the pattern of GPT-4o from a text file to a saved vocabulary, "
+        f"Training {settings['vocab_size']:,} tokens with the pattern of GPT-4o from a text file to a saved file, "
         f"with {settings['threads']} threads, the start of Python included. gigatoken has a pattern of its own. "
         "Ratios are the peer's cost divided by piecework's.",
         "",
