@@ -27,6 +27,7 @@ PACKAGES = (
     "evaluation",
     "results",
     "report",
+    "balance",
     "playground",
     "pipeline",
     "sentencepiece",

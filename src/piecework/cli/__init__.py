@@ -24,6 +24,7 @@ COMMANDS = (
     "train",
     "spm-train",
     "evaluate",
+    "balance",
     "report",
     "encode",
     "decode",

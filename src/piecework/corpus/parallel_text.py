@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from piecework.corpus.inputs import FORMATS, suffixes
 from piecework.corpus.streams import ByteStream
 from piecework.errors import InputError
 
-__all__ = ["PIVOT", "ParallelText", "read_parallel"]
+__all__ = ["PIVOT", "ParallelText", "parallel_text", "read_parallel"]
 
 
 PIVOT = "en"
@@ -51,11 +52,26 @@ def read_parallel(pattern: str, folder: Path, *, pivot: str | None = None, text_
         raise InputError(f'{pattern}: no file of the pivot "{pivot}"; there is {", ".join(files)}')
     lines = {language: _lines(path, text_field) for language, path in files.items()}
     _check_aligned(lines, files)
+    return parallel_text(lines, pivot=pivot)
+
+
+def parallel_text(lines: Mapping[str, Sequence[str]], *, pivot: str | None = None) -> ParallelText:
+    """Parallel text in memory, by language.
+
+    >>> parallel_text({"en": ["the cat"], "de": ["die Katze"]}).pivot
+    'en'
+    """
+    lengths = {language: len(each) for language, each in lines.items()}
+    if not lengths or len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{language} has {length:,}" for language, length in lengths.items())
+        raise InputError(f"texts are not parallel: {listed or 'no'} lines; line n must say the same in every language")
     chosen = pivot or (PIVOT if PIVOT in lines else next(iter(lines)))
+    if chosen not in lines:
+        raise InputError(f'the pivot "{chosen}" is not among the languages: {", ".join(lines)}')
     digest = hashlib.blake2b(digest_size=16)
     for part in (chosen, *(line for language in lines for line in (language, *lines[language]))):
-        digest.update(part.encode() + b"\n")
-    return ParallelText(lines, chosen, digest.hexdigest())
+        digest.update(part.encode("utf-8", "surrogatepass") + b"\n")
+    return ParallelText({language: list(each) for language, each in lines.items()}, chosen, digest.hexdigest())
 
 
 def _lines(path: Location, text_field: str) -> list[str]:

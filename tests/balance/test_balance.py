@@ -1,0 +1,162 @@
+"""Balances of made-up languages: what is found, held out, put back into the study; and what cannot be found."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import piecework as pw
+from balance.corpora import counted, parallel, write_corpus
+from piecework.balance.balance import balance
+from piecework.balance.result import Balance
+from piecework.counting.store import Counts
+from piecework.errors import InputError
+
+AMOUNTS = {"aa": 1200, "bb": 500, "cc": 250}
+RECIPE = pw.Recipe(vocab_size=1500, character_coverage=1.0)
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    return counted(tmp_path_factory.mktemp("made-up"), AMOUNTS)
+
+
+@pytest.fixture(scope="module")
+def found(counts: Counts) -> Balance:
+    return balance(counts, RECIPE, parallel=parallel(), pivot="aa")
+
+
+def test_premiums_become_equal(found: Balance) -> None:
+    assert found.stopped == "met"
+    assert found.before.worst == "cc" and found.before.spread > 1.1
+    assert found.after.spread - 1 < (found.before.spread - 1) / 3
+    assert found.after.factors["cc"] > found.after.factors["bb"] > found.after.factors["aa"]
+    assert found.frontier[0] is found.before and found.frontier[-1] is found.after
+    spreads = [point.spread for point in found.frontier]
+    assert spreads == sorted(spreads, reverse=True)
+
+
+def test_training_has_as_much_text_as_before(found: Balance, counts: Counts) -> None:
+    text = {row["language"]: row["train_bytes"] for row in counts.subset_rows}
+    after = sum(size * found.after.factors[language] for language, size in text.items())
+    assert float(after) == pytest.approx(sum(text.values()), rel=0.01)
+
+
+def test_the_weights_give_the_tokenizer(found: Balance, counts: Counts) -> None:
+    again = pw.train(counts.training(weights=found.weights), RECIPE)
+    assert again.model_bytes == found.tokenizer.model_bytes
+
+
+def test_costs_are_of_the_other_half(found: Balance) -> None:
+    texts = parallel()
+    chosen = [number for number in range(640) if number * 32 // 640 % 2]
+    tokens = {name: sum(map(len, found.tokenizer.encode_batch([texts[name][n] for n in chosen]))) for name in texts}
+    values = {cost.group: cost.value for cost in found.after.costs}
+    assert values == {name: number / tokens["aa"] for name, number in tokens.items()}
+
+
+def test_the_same_result_again(found: Balance, counts: Counts) -> None:
+    again = balance(counts, RECIPE, parallel=parallel(), pivot="aa")
+    assert again.weights == found.weights and again.trainings == found.trainings
+
+
+def test_a_language_without_parallel_text_keeps_its_cost(counts: Counts) -> None:
+    found = balance(counts, RECIPE, parallel=parallel("aa bb"), pivot="aa")
+    cost = next(cost for cost in found.after.costs if cost.group == "cc")
+    assert not cost.compared and cost.value == pytest.approx(1, abs=0.03)
+    assert any("cc: no parallel text" in note for note in found.notes)
+    assert found.after.spread < found.before.spread
+
+
+def test_at_most_raises_only_who_is_above(counts: Counts) -> None:
+    found = balance(counts, RECIPE, parallel=parallel(), pivot="aa", goal="at-most", limit=1.08)
+    values = {cost.group: cost.value for cost in found.after.costs}
+    assert found.stopped == "met"
+    assert values["cc"] == pytest.approx(1.08, abs=0.04)
+    assert found.after.factors["cc"] > found.after.factors["aa"]
+
+
+def test_a_target(counts: Counts) -> None:
+    found = balance(counts, RECIPE, parallel=parallel(), pivot="aa", goal="targets", targets={"cc": 1.2})
+    assert found.stopped == "met"
+    assert next(cost.value for cost in found.after.costs if cost.group == "cc") == pytest.approx(1.2, abs=0.05)
+    assert found.after.factors["aa"] == found.after.factors["bb"]
+
+
+def test_a_target_that_cannot_be_met(counts: Counts) -> None:
+    found = balance(counts, RECIPE, parallel=parallel(), pivot="aa", goal="targets", targets={"cc": 0.1})
+    assert found.stopped == "out of reach" and found.out_of_reach == ("cc",)
+
+
+def test_a_metric_of_the_sample(counts: Counts) -> None:
+    found = balance(counts, RECIPE, metric="characters_per_token")
+    assert found.after.spread < found.before.spread
+    assert found.pivot is None and found.metric == "characters_per_token"
+
+
+def test_one_language(tmp_path: Path) -> None:
+    found = balance(counted(tmp_path, {"aa": 100}), pw.Recipe(vocab_size=500))
+    assert found.stopped == "met" and found.trainings == 1
+    assert set(found.weights.values()) == {Fraction(1)}
+    assert any("nothing to balance" in note for note in found.notes)
+
+
+def test_weights_of_the_study_are_multiplied(tmp_path: Path) -> None:
+    weights = '[weights]\nlanguage = { "cc" = 2.5 }'
+    counts = counted(tmp_path, {"aa": 1000, "cc": 250}, weights=weights)
+    found = balance(counts, RECIPE, parallel=parallel("aa cc"), pivot="aa")
+    factors = found.after.factors
+    assert {name.language: weight for name, weight in found.weights.items()} == {
+        "aa": factors["aa"],
+        "cc": factors["cc"] * Fraction(5, 2),
+    }
+
+
+def test_predicted_from_counts_and_seen_with_documents(tmp_path: Path) -> None:
+    """The weights, put into the study and run from documents, give the premiums that counts have promised."""
+    counts = counted(tmp_path / "counts", AMOUNTS)
+    found = balance(counts, RECIPE, parallel=parallel(), pivot="aa")
+    write_corpus(tmp_path / "documents", AMOUNTS)
+    study = tmp_path / "documents/study.toml"
+    text = study.read_text(encoding="utf-8").replace('weighting = "counts"', 'weighting = "documents"')
+    study.write_text(text.replace("[sampling]", f"{found.toml()}\n[sampling]").replace('"40%"', '"10%"'))
+    sampled = pw.count(pw.Study.load(study), out=tmp_path / "again")
+    premiums = pw.evaluate_parallel(pw.train(sampled.training(), RECIPE), parallel(), pivot="aa").where(
+        metric="premium"
+    )
+    seen = {row["language"]: row for row in premiums.rows()}
+    for cost in found.after.costs:
+        low, high = cost.interval or (cost.value, cost.value)
+        assert low - 0.03 <= seen[cost.group]["value"] <= high + 0.03, cost.group
+
+
+def test_saved(found: Balance, tmp_path: Path) -> None:
+    found.save(tmp_path / "out")
+    content = json.loads((tmp_path / "out/balance.json").read_text(encoding="utf-8"))
+    assert content["after"]["spread"] == found.after.spread
+    assert found.toml() in (tmp_path / "out/weights.toml").read_text(encoding="utf-8")
+    assert len((tmp_path / "out/frontier.csv").read_text(encoding="utf-8").splitlines()) == 1 + len(found.frontier)
+    with pytest.raises(InputError, match="--force"):
+        found.save(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"goal": "at-most"}, "needs a limit"),
+        ({"limit": 1.1}, 'for goal "at-most"'),
+        ({"goal": "targets"}, "needs targets"),
+        ({"goal": "targets", "targets": {"ccc": 1.1}}, 'no language "ccc" in these counts; did you mean "cc"'),
+        ({"goal": "targets", "targets": {"aa": 1.1}}, "aa is the pivot"),
+        ({"goal": "targets", "targets": {"cc": 0}}, "cc = 0"),
+        ({"goal": "at-most", "limit": 0.9}, "the limit is 1 or more"),
+        ({"goal": "best"}, "not 'best'"),
+        ({"by": "subset"}, "no subsets"),
+        ({"metric": "renyi_efficiency"}, "distinct things"),
+        ({"pivot": "dd"}, 'the pivot "dd"'),
+    ],
+)
+def test_refusals(counts: Counts, settings: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        balance(counts, RECIPE, **{"parallel": parallel(), "pivot": "aa", **settings})  # type: ignore[arg-type]
