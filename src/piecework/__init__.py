@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from piecework.evaluation.tables import Table
     from piecework.evaluation.units import count_units
     from piecework.evaluation.vocabulary import analyse_vocabulary
+    from piecework.health.check import check
+    from piecework.health.finding import Finding, Health
     from piecework.pipeline.results import StudyResults
     from piecework.pipeline.run import run
     from piecework.study.byte_level_recipe import ByteLevelRecipe
@@ -78,6 +80,8 @@ _HOMES = {
     "Example": "evaluation.examples",
     "Export": "tokenizer.export",
     "Extended": "training.new_piece",
+    "Finding": "health.finding",
+    "Health": "health.finding",
     "InputError": "errors",
     "Metric": "evaluation.metrics",
     "ModelError": "errors",
@@ -102,6 +106,7 @@ _HOMES = {
     "WordCounts": "counting.words",
     "analyse_vocabulary": "evaluation.vocabulary",
     "balance": "balance.balance",
+    "check": "health.check",
     "clean_up": "corpus.clean_up",
     "compare": "evaluation.compare",
     "count": "counting.local",
@@ -137,6 +142,8 @@ __all__ = [
     "Example",
     "Export",
     "Extended",
+    "Finding",
+    "Health",
     "InputError",
     "Metric",
     "ModelError",
@@ -161,6 +168,7 @@ __all__ = [
     "WordCounts",
     "analyse_vocabulary",
     "balance",
+    "check",
     "clean_up",
     "compare",
     "count",

@@ -25,6 +25,7 @@ PACKAGES = (
     "dataset",
     "training",
     "evaluation",
+    "health",
     "results",
     "report",
     "balance",

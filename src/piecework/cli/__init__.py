@@ -30,6 +30,7 @@ COMMANDS = (
     "decode",
     "tokenize",
     "inspect",
+    "check",
     "export",
     "verify",
     "compare",

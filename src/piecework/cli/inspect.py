@@ -46,6 +46,8 @@ def command(terminal: Terminal, model: Path, as_json: bool) -> None:
 
 
 def _summary(tokenizer: "Tokenizer", model: Path) -> dict[str, Any]:
+    from piecework.health.check import check_vocabulary
+
     return {
         "model": os.fspath(model),
         "vocab_size": tokenizer.vocab_size,
@@ -56,6 +58,10 @@ def _summary(tokenizer: "Tokenizer", model: Path) -> dict[str, Any]:
         ],
         "lengths": tokenizer.length_histogram(),
         "settings": tokenizer.settings(),
+        "health": [
+            {"check": each.check, "status": each.status, "finding": each.summary, "advice": each.advice}
+            for each in check_vocabulary(tokenizer).findings
+        ],
     }
 
 
@@ -70,6 +76,7 @@ def _show(tokenizer: "Tokenizer", model: Path) -> None:
         ("Vocabulary", _groups_table(tokenizer)),
         ("Length of pieces in characters", _histogram(tokenizer)),
         ("Settings", _settings_table(tokenizer)),
+        ("Health (piecework check says more)", _health_table(tokenizer)),
     )
     stdout_console().print(titled_sections(title, sections))
 
@@ -132,6 +139,20 @@ def _settings_table(tokenizer: "Tokenizer") -> "RenderableType":
         else:
             written = _visible(str(value))
         table.add_row(name, Text(written))
+    return table
+
+
+def _health_table(tokenizer: "Tokenizer") -> "RenderableType":
+    from rich.text import Text
+
+    from piecework.cli.check import COLOURS
+    from piecework.health.check import check_vocabulary
+
+    table = new_table(show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for finding in check_vocabulary(tokenizer).findings:
+        table.add_row(Text(finding.status, style=COLOURS[finding.status]), Text(finding.summary))
     return table
 
 

@@ -1,0 +1,1 @@
+"""Whether a vocabulary is healthy: findings that pass, warn or fail, each with what to do."""

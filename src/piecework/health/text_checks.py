@@ -1,0 +1,223 @@
+"""Checks on the evaluation text: characters in bytes, line breaks, pieces without use, pieces of one source."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from piecework.common.percent import format_percent
+from piecework.evaluation.evaluate import evaluate
+from piecework.evaluation.metrics import Array
+from piecework.evaluation.units import UnitSource
+from piecework.health.finding import Finding, Status
+from piecework.health.use import PieceUse
+from piecework.health.vocabulary_checks import Native, listed_pieces, split_characters
+from piecework.tokenizer.byte_level_reachable import reachable_tokens
+from piecework.tokenizer.edit import edit
+from piecework.tokenizer.reachable import reachable_pieces
+from piecework.tokenizer.steps import piece_halves, steps
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["text_findings"]
+
+COSTLY_CHARACTERS = 0.001
+"""A warning from this share of a language's tokens on: half of what a character coverage of 0.9999 costs Icelandic."""
+COSTLY_BREAKS = 0.01
+MANY_UNUSED = 0.1
+ENOUGH_TOKENS = 20
+"""Tokens of text for each piece. With less, a piece can be missing by chance."""
+ONE_SOURCE_TOKENS = 20
+ONE_SOURCE_SHARE = 0.9
+FEWEST_BLOCKS = 8
+MANY_OF_ONE_SOURCE = 0.01
+
+
+def text_findings(tokenizer: Native, counts: UnitSource, use: PieceUse, *, threads: int = 1) -> Iterator[Finding]:
+    """The findings on this text; `use` is how often each piece is a token of it."""
+    yield _characters(tokenizer, counts, use)
+    yield _breaks(tokenizer, counts, use, threads=threads)
+    yield from _unused(tokenizer, use)
+    yield _one_source(tokenizer, use)
+
+
+def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding:
+    """Characters that become bytes or unknown, by language."""
+    costs: dict[str, Counter[str]] = {}
+    known: dict[str, int] = {}
+    for subset, batch in counts.evaluation_batches():
+        units: list[str] = batch.column("unit").to_pylist()  # type: ignore[assignment]
+        numbers: list[int] = batch.column("count").to_pylist()  # type: ignore[assignment]
+        fresh = sorted(set("".join(units)) - known.keys())
+        split = set(split_characters(tokenizer, fresh))
+        lengths = [len(ids) for ids in tokenizer.encode_batch([f"a{each}" for each in fresh])]
+        before = len(tokenizer.encode("a"))
+        known |= {
+            each: max(length - before, 1) if each in split else 0 for each, length in zip(fresh, lengths, strict=True)
+        }
+        missing = {each for each, cost in known.items() if cost} - set("\n\t\r ")
+        if not missing:
+            continue
+        found = costs.setdefault(subset.language, Counter())
+        for unit, count in zip(units, numbers, strict=True):
+            if not missing.isdisjoint(unit):
+                for character in unit:
+                    if character in missing:
+                        found[character] += count
+    language_tokens = _tokens_by_language(use)
+    total = sum(language_tokens.values())
+    saved = {
+        language: sum(count * (known[each] - 1) for each, count in found.items()) for language, found in costs.items()
+    }
+    spent = {
+        language: sum(count * known[each] for each, count in found.items()) / max(language_tokens.get(language, 0), 1)
+        for language, found in costs.items()
+    }
+    together: Counter[str] = Counter()
+    for found in costs.values():
+        together.update({each: count * known[each] for each, count in found.items()})
+    if not together:
+        return Finding("characters", "pass", "every character of the text has a piece")
+    names = tuple(each for each, _ in together.most_common())
+    worst = max(spent, key=lambda language: spent[language])
+    summary = (
+        f"{len(names):,} characters of the text have no piece: {listed_pieces(names, 12)}; in {worst} they take"
+        f" {format_percent(spent[worst], digits=2)} of the tokens"
+    )
+    saving = sum(saved.values()) / max(total, 1)
+    if spent[worst] < COSTLY_CHARACTERS:
+        return Finding("characters", "pass", summary, "", names, saving)
+    how = "train with a higher character_coverage, or name them in required_chars"
+    if not isinstance(tokenizer, Tokenizer):
+        how = "give the text that has them a higher weight in training"
+    return Finding(
+        "characters",
+        "warn",
+        summary,
+        f"{how}: as pieces they save {format_percent(saving, digits=2)} of all tokens",
+        names,
+        saving,
+    )
+
+
+def _tokens_by_language(use: PieceUse) -> dict[str, int]:
+    """The tokens of each language; a subset is named after its category and its language."""
+    found: dict[str, int] = {}
+    for group, tokens in zip(use.groups, use.tokens.sum(axis=(1, 2), dtype=np.int64).tolist(), strict=True):
+        language = group.rpartition("_")[2]
+        found[language] = found.get(language, 0) + tokens
+    return found
+
+
+def _breaks(tokenizer: Native, counts: UnitSource, use: PieceUse, *, threads: int) -> Finding:
+    """Newlines and tabs that become bytes, and what symbols for them save."""
+    totals = use.totals
+    shares, symbols = {}, []
+    for name, character in (("newlines", "\n"), ("tabs", "\t")):
+        ids = set(tokenizer.encode(f"a{character}a")) & tokenizer.byte_ids
+        share = float(sum(totals[i] for i in ids)) / max(float(totals.sum()), 1.0)
+        if ids and share:
+            shares[name] = share
+            if share >= COSTLY_BREAKS / 10:
+                symbols += [character, character * 2, character * 4]
+    if not shares:
+        return Finding("line-breaks", "pass", "newlines and tabs of the text have pieces, or do not occur")
+    written = ", ".join(f"{name} take {format_percent(share, digits=2)}" for name, share in shares.items())
+    summary = f"{written} of the tokens, as bytes"
+    if sum(shares.values()) < COSTLY_BREAKS or not isinstance(tokenizer, Tokenizer):
+        return Finding("line-breaks", "pass", summary)
+    missing = [symbol for symbol in symbols if tokenizer.piece_to_id(symbol) is None]
+    edited = edit(tokenizer, add_symbols=missing, unreachable="keep").tokenizer
+    evaluation = evaluate({"now": tokenizer, "edited": edited}, counts, metrics=["bytes_per_token"], threads=threads)
+    now, after = (int(evaluation.bucket_totals(name)["tokens"].sum()) for name in ("now", "edited"))
+    saving = (now - after) / max(now, 1)
+    written_symbols = ", ".join(f'"{each.encode("unicode_escape").decode()}"' for each in missing)
+    options = " ".join(f"--add-symbol $'{each.encode('unicode_escape').decode()}'" for each in missing)
+    return Finding(
+        "line-breaks",
+        "warn",
+        summary,
+        f"user_defined_symbols = [{written_symbols}] saves {format_percent(saving, digits=2)} of the tokens (measured);"
+        f" without training: piecework edit {options}",
+        tuple(symbols),
+        saving,
+    )
+
+
+def _unused(tokenizer: Native, use: PieceUse) -> Iterator[Finding]:
+    """Pieces that never occur: those that are steps to pieces that do, and the others."""
+    is_ours = isinstance(tokenizer, Tokenizer)
+    reachable = reachable_pieces(tokenizer) if is_ours else reachable_tokens(tokenizer)  # type: ignore[arg-type]
+    learned = np.array([piece.group == "regular" for piece in tokenizer.pieces]) & reachable
+    totals = use.totals
+    unused = learned & (totals == 0)
+    halves = piece_halves(tokenizer)
+    on_the_way = unused & _leads_to_used(halves, totals)
+    never = unused & ~on_the_way
+    tokens = int(totals.sum())
+    is_enough = tokens >= ENOUGH_TOKENS * tokenizer.vocab_size
+    how_much = f"in {tokens:,} tokens of text"
+    texts = [piece.text for piece in tokenizer.pieces]
+    names = tuple(texts[i] for i in np.flatnonzero(never))
+    share = len(names) / max(int(learned.sum()), 1)
+    summary = f"{len(names):,} pieces ({format_percent(share, decimals=1)}) never occur {how_much}"
+    summary += f": {listed_pieces(names)}" if names else ""
+    status: Status = "warn" if share > MANY_UNUSED and is_enough else "pass"
+    advice = "train at a smaller size, or on text that is more like this text" if status == "warn" else ""
+    if not is_enough:
+        summary += f"; there is too little text to judge (at least {ENOUGH_TOKENS} tokens for each piece)"
+    yield Finding("never-used", status, summary, advice, names)
+    named_steps = tuple(texts[i] for i in np.flatnonzero(on_the_way))
+    summary = f"{len(named_steps):,} further pieces occur only as steps on the way to longer pieces"
+    summary += f": {listed_pieces(named_steps)}" if named_steps else ""
+    few = len(named_steps) <= MANY_OF_ONE_SOURCE * tokenizer.vocab_size or not is_enough
+    advice = "" if few else "they take ids that no text needs; a smaller vocabulary has fewer of them"
+    yield Finding("steps", "pass" if few else "warn", summary, advice, named_steps)
+
+
+def _leads_to_used(halves: Array, totals: Array) -> Array:
+    """For each piece, whether a piece that occurs is merged from it, directly or by further merges."""
+    leads = np.zeros(len(totals), bool)
+    wanted = np.flatnonzero(totals > 0)
+    while len(wanted):
+        below = halves[wanted].ravel()
+        below = np.unique(below[below >= 0])
+        wanted = below[~leads[below]]
+        leads[wanted] = True
+    return leads & steps(halves)
+
+
+def _one_source(tokenizer: Native, use: PieceUse) -> Finding:
+    """Pieces of which nearly all tokens are in one block of documents of one subset."""
+    block_tokens = use.tokens.sum(axis=2, dtype=np.int64)
+    # A block that holds half of a subset says nothing about where a piece comes from.
+    usual = block_tokens <= block_tokens.sum(axis=1, keepdims=True) / 2
+    usual &= (block_tokens > 0).sum(axis=1, keepdims=True) >= FEWEST_BLOCKS
+    if not usual.any():
+        return Finding(
+            "one-source", "pass", f"too few documents to judge: no subset has {FEWEST_BLOCKS} blocks of them"
+        )
+    totals = use.totals
+    most = np.where(usual[:, :, np.newaxis], use.tokens, 0).max(axis=(0, 1))
+    learned = np.array([piece.group == "regular" for piece in tokenizer.pieces])
+    found = learned & (totals >= ONE_SOURCE_TOKENS) & (most >= ONE_SOURCE_SHARE * totals)
+    order = sorted(np.flatnonzero(found).tolist(), key=lambda i: (-int(totals[i]), i))
+    names = tuple(tokenizer.pieces[i].text for i in order)
+    if not names:
+        return Finding("one-source", "pass", "no piece comes from one source only")
+    judged = int((learned & (totals >= ONE_SOURCE_TOKENS)).sum())
+    summary = (
+        f"{len(names):,} of {judged:,} pieces that occur {ONE_SOURCE_TOKENS} times or more come from one source: nearly"
+        f" all their tokens are in a sixteenth of the documents of one subset: {listed_pieces(names)}"
+    )
+    if len(names) <= MANY_OF_ONE_SOURCE * judged:
+        return Finding("one-source", "pass", summary, "", names)
+    return Finding(
+        "one-source",
+        "warn",
+        summary,
+        "look for repeated text (a licence, a table, a name) in that subset and count it once (clean_up, weights), or"
+        " drop these pieces with piecework edit --drop",
+        names,
+    )

@@ -1,0 +1,81 @@
+"""The two halves that each piece is merged from: what a piece needs, and which pieces are steps to longer ones.
+
+Between borders that nothing crosses, the merges of a piece are always the same. So every piece has one last merge, and
+its two halves are the pieces just before it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.byte_level_reachable import MergeOrder
+from piecework.tokenizer.columns import merge_columns
+from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.reachable import border_character
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["piece_halves", "steps"]
+
+Halves = npt.NDArray[np.int64]
+
+
+def piece_halves(tokenizer: Tokenizer | ByteLevelTokenizer) -> Halves:
+    """For each id, the ids of the two pieces that its last merge joins; -1 and -1 for pieces that no merge makes.
+
+    >>> import piecework as pw
+    >>> tokenizer = pw.train(pw.count_words(["abc abc ab"]), pw.Recipe(vocab_size=10))
+    >>> texts = [piece.text for piece in tokenizer.pieces]
+    >>> [texts[half] for half in piece_halves(tokenizer)[texts.index("▁abc")]]
+    ['▁ab', 'c']
+    """
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        return _byte_level_halves(tokenizer)
+    halves = np.full((tokenizer.vocab_size, 2), -1, np.int64)
+    border = border_character(tokenizer)
+    made = [
+        i
+        for i, (text, kind) in enumerate(zip(tokenizer._texts, tokenizer._types, strict=True))
+        if kind in ("normal", "unused") and len(text) > 1
+    ]
+    if not made:
+        return halves
+    texts = [tokenizer._texts[i].replace(SPACE, " ") for i in made]
+    lengths = np.array([len(text) for text in texts], np.int64)
+    starts = 1 + np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))
+    joined = border + border.join(texts) + border
+    merges = merge_columns(tokenizer, joined)
+    at = np.minimum(np.searchsorted(starts, merges.starts), len(starts) - 1)
+    is_last = (starts[at] == merges.starts) & (starts[at] + lengths[at] == merges.ends)
+    for index, middle in zip(at[is_last].tolist(), merges.middles[is_last].tolist(), strict=True):
+        text, cut = tokenizer._texts[made[index]], middle - int(starts[index])
+        left, right = tokenizer.piece_to_id(text[:cut]), tokenizer.piece_to_id(text[cut:])
+        if left is not None and right is not None:
+            halves[made[index]] = left, right
+    return halves
+
+
+def _byte_level_halves(tokenizer: ByteLevelTokenizer) -> Halves:
+    halves = np.full((tokenizer.vocab_size, 2), -1, np.int64)
+    if tokenizer.model.merges is not None:
+        for left, right, merged in reversed(tokenizer.model.merges):
+            halves[merged] = left, right
+        return halves
+    merging = MergeOrder(tokenizer.model)
+    for number, token in enumerate(tokenizer.model.tokens):
+        last = merging.last(token)
+        if last is not None and last[2] == number:
+            halves[number] = last[:2]
+    return halves
+
+
+def steps(halves: Halves) -> npt.NDArray[np.bool_]:
+    """For each id, whether it is a half of another piece: without it, that piece could not be merged.
+
+    >>> steps(np.array([[-1, -1], [-1, -1], [0, 1]])).tolist()
+    [True, True, False]
+    """
+    found = np.zeros(len(halves), bool)
+    found[halves[halves >= 0]] = True
+    return found
