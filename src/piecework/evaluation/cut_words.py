@@ -38,7 +38,7 @@ def cut_words(
     """
     rows = []
     for language, counts in words.items():
-        frequent = sorted(counts, key=lambda word: (-counts[word], word))[:MOST_TYPES]
+        frequent = _most_frequent(counts)
         cuts = {name: _cuts(tokenizer, frequent) for name, tokenizer in tokenizers.items()}
         found = 0
         for index, word in enumerate(frequent):
@@ -52,6 +52,13 @@ def cut_words(
                     break
     names = ["language", "word", "count", "tokenizer", "cut", "parts"]
     return Table.of(names, rows, title="Words that are split differently")
+
+
+def _most_frequent(counts: Mapping[str, int]) -> list[str]:
+    """The most frequent words; equally frequent ones in the order of their characters."""
+    least = sorted(counts.values(), reverse=True)[:MOST_TYPES][-1:]
+    candidates = [word for word, count in counts.items() if count >= least[0]]
+    return sorted(candidates, key=lambda word: (-counts[word], word))[:MOST_TYPES]
 
 
 def _cuts(tokenizer: AnyTokenizer, words: Sequence[str]) -> list[tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,8 +44,12 @@ class TextSample:
         """How often each whitespace word occurs."""
         words: Counter[str] = Counter()
         for text, skip, count in zip(self.texts, self.skip.tolist(), self.text_counts().tolist(), strict=True):
-            for word in text[skip:].split():
-                words[word] += count
+            found = text[skip:].split()
+            if count == 1:
+                words.update(found)  # three times as fast as adding one by one
+            else:
+                for word in found:
+                    words[word] += count
         return words
 
     def unspaced_share(self) -> float:
@@ -102,6 +105,24 @@ def _batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
         yield start, texts[start:]
 
 
+# As many code points as it takes to hold all whitespace, and one more that stands for the rest.
+_IS_SPACE = np.array([chr(code).isspace() for code in range(0x3002)])
+
+
+def _word_spans(text: str) -> tuple[Array, Array]:
+    """The starts and the ends of the whitespace words of a text, in characters.
+
+    >>> starts, ends = _word_spans(" två ord\u3000där")
+    >>> starts.tolist(), ends.tolist()
+    ([1, 5, 9], [4, 8, 12])
+    """
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    in_word = np.zeros(len(codes) + 2, np.int8)
+    in_word[1:-1] = ~_IS_SPACE[np.minimum(codes, len(_IS_SPACE) - 1)]
+    steps = np.diff(in_word)
+    return np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+
+
 def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], skip: Array) -> Array:
     """`TOTALS` of each text, counted from character `skip` on. Where `skip` is not 0, that character is a space.
 
@@ -116,8 +137,7 @@ def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], skip: Array) -> Array
     )
     counts = (skip[token_text] == 0) | (ends > skip[token_text])
     starts, ends = starts + offsets[token_text], ends + offsets[token_text]
-    spans = [match.span() for match in re.finditer(r"\S+", "\n".join(texts))]
-    word_starts, word_ends = np.array(spans, np.int64).reshape(-1, 2).T
+    word_starts, word_ends = _word_spans("\n".join(texts))
     # The tokens of a word end after its start and start before its end. Offsets are in order, except where a runtime
     # decomposes characters and sorts their parts.
     first = np.searchsorted(np.maximum.accumulate(ends), word_starts, "right")
