@@ -107,8 +107,9 @@ def merge(
     for subset in plan.subsets:
         files: dict[str, tuple[Path, ...]] = {}
         for shard, result in zip(plan.shards, results, strict=True):
-            if shard.subset == subset.name:
-                for file in result.spill_files:
+            mine = [file for file in result.spill_files if file.language == subset.language]
+            if subset.name in shard.subsets:
+                for file in mine:
                     files[file.table] = (*files.get(file.table, ()), partial.path(shard, file))
         subsets.append(SubsetTables(subset.name, files))
     job = MergeJob(

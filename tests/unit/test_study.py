@@ -207,12 +207,13 @@ def test_sizes_are_compared_with_the_vocabulary(folder: Path) -> None:
         (
             '[corpus]\npath = ["{language}.txt",\n"{category}.txt"]',
             'study.toml:3: path = "{category}.txt" in [corpus]: does not tell the language: put {language} where it '
-            'stands in the path, or make it a [[corpus.subset]] with language = "..."',
+            'stands in the path, or make it a [[corpus.subset]] with language = "...", or set language_field = "..." if a '
+            "field of each record tells it",
         ),
         (
             '[corpus]\n[[corpus.subset]]\ncategory = "law"\npath = "a.txt"',
             'study.toml:4: path = "a.txt" in [[corpus.subset]]: has no {language}, and no language is given; add '
-            'language = "..." to this [[corpus.subset]]',
+            'language = "..." to this [[corpus.subset]], or language_field = "..." if a field of each record tells it',
         ),
         (
             '[corpus]\n[[corpus.subset]]\nlanguage = "sv"\npath = "{language}.txt"',
@@ -349,7 +350,7 @@ def test_the_counting_key_is_the_same_in_every_version(folder: Path) -> None:
 def test_the_examples_of_the_documentation(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
     examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     for example in examples:
         assert load(tmp_path, example, check_corpus=False)
     for keys in (Study, Corpus, SubsetEntry, Weights, Sampling, Analysis):

@@ -8,6 +8,7 @@ from piecework.common.exact import format_exact
 from piecework.counting.estimate import Estimate, SubsetEstimate, estimate_counting
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes
 from piecework.counting.plan import Plan
+from piecework.study.subsets import distinct_files
 
 if TYPE_CHECKING:
     from piecework.study.study import Study
@@ -35,7 +36,7 @@ def _write_text(terminal: Terminal, plan: Plan, budget: Budget, estimate: Estima
     from rich.text import Text
 
     console = stdout_console()
-    files = [file for each in estimate.subsets for file in each.subset.files]
+    files = distinct_files(each.subset for each in estimate.subsets)
     console.print(
         f"{format_count(len(files), 'file')}, {format_bytes(plan.size_bytes)} to read "
         f"in {format_count(len(plan.shards), 'shard')}"

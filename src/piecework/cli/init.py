@@ -104,8 +104,8 @@ def _names(group: "Group") -> str:
 
 def _check(terminal: Terminal, out: Path) -> None:
     """Warn about parts of the study file that need a correction by hand."""
+    from piecework.corpus.languages import UNDETERMINED
     from piecework.study.study import Study
-    from piecework.study.survey import UNDETERMINED
 
     try:
         study = Study.load(out)
@@ -227,7 +227,7 @@ def _prefix(folder: Path, out: Path) -> str:
 
 def _corpus(groups: "list[Group]", prefix: str) -> str:
     """Write [corpus] with the patterns that name a language and are read alike; the others are [[corpus.subset]]s."""
-    with_language = [group for group in groups if group.language is None]
+    with_language = [group for group in groups if group.language is None and group.language_field is None]
     text = _most_common([group.text for group in with_language] or [group.text for group in groups], "text")
     documents = _most_common([group.documents for group in with_language], "file")
     shared = [group for group in with_language if group.text in (None, text) and group.documents in (None, documents)]
@@ -244,6 +244,7 @@ def _corpus(groups: "list[Group]", prefix: str) -> str:
         lines += ["", "[[corpus.subset]]", f"# {format_count(len(group.files), 'file')}", _path(group.patterns, prefix)]
         for key, value, default in (
             ("language", group.language, None),
+            ("language_field", group.language_field, None),
             ("category", group.category, None),
             ("text", group.text, text),
             ("documents", group.documents, documents),
@@ -251,6 +252,8 @@ def _corpus(groups: "list[Group]", prefix: str) -> str:
         ):
             if value is not None and value != default:
                 lines.append(f"{key} = {_quoted(value)}")
+        if group.language_field:
+            lines.append(f"languages = [{', '.join(map(_quoted, group.languages))}]")
     return "\n".join(lines) + "\n"
 
 

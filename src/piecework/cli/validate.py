@@ -74,6 +74,7 @@ def _warnings(study: "Study", subsets: Sequence["Subset"]) -> Iterator[str]:
         )
     if left_out := [str(subset.name) for subset in subsets if not subset.weight]:
         yield f"left out because their weight is 0: {', '.join(left_out)}"
+    yield from _language_warnings(subsets)
     for subset in subsets:
         if (fields := _fields(subset)) is not None and subset.text_field not in fields:
             there = f"; its fields with text are {', '.join(fields)}" if fields else ""
@@ -85,6 +86,24 @@ def _warnings(study: "Study", subsets: Sequence["Subset"]) -> Iterator[str]:
         elif len(whole) == len(files) < FEW_DOCUMENTS and subset.weight:
             hint = "" if subset.code_token else '; set documents = "line" if each line is a document'
             yield f"{subset.name}: {format_count(len(files), 'document')} (one per file) is little to sample from{hint}"
+
+
+def _language_warnings(subsets: Sequence["Subset"]) -> Iterator[str]:
+    """Compare the languages in a field with those of the study, as far as the first records show them."""
+    from piecework.corpus.fields import found_languages
+
+    fields: dict[tuple[str, str], list[Subset]] = {}
+    for subset in subsets:
+        if subset.language_field:
+            fields.setdefault((subset.category, subset.language_field), []).append(subset)
+    for (category, field), sharing in fields.items():
+        known = {subset.language for subset in sharing}
+        found = set(found_languages(sharing[0].files, field))
+        if others := sorted(found - known):
+            others_listed = ", ".join(others)
+            yield f'{category}: records with "{field}" {others_listed} are skipped; `languages` does not have them'
+        if missing := sorted(known - found):
+            yield f'{category}: no record that was looked at has {", ".join(missing)} in "{field}"'
 
 
 def _fields(subset: "Subset") -> list[str] | None:
@@ -106,6 +125,7 @@ def _summary(study: "Study", subsets: Sequence["Subset"], warnings: list[str]) -
             "category": subset.category,
             "language": subset.language,
             "text": subset.text_field,
+            "language_field": subset.language_field,
             "fields": _fields(subset),
             "documents": subset.documents,
             "code_token": subset.code_token,
@@ -134,13 +154,15 @@ def _summary(study: "Study", subsets: Sequence["Subset"], warnings: list[str]) -
 def _show(study: "Study", subsets: Sequence["Subset"]) -> None:
     from rich.text import Text
 
+    from piecework.study.subsets import distinct_files
+
     languages = {subset.language for subset in subsets}
-    files = sum(len(subset.files) for subset in subsets)
-    size_bytes = sum(subset.size_bytes for subset in subsets)
+    files = distinct_files(subsets)
+    size_bytes = sum(file.size_bytes for file in files)
     title = Text.assemble(
         (study.name, "bold"),
         f"  {format_count(len(subsets), 'subset')} in {format_count(len(languages), 'language')}, "
-        f"{format_count(files, 'file')}, {format_bytes(size_bytes)} as stored",
+        f"{format_count(len(files), 'file')}, {format_bytes(size_bytes)} as stored",
     )
     sections = (("Subsets", _subsets_table(study, subsets)), ("Settings", _settings_table(study)))
     stdout_console().print(titled_sections(title, sections))
@@ -161,7 +183,7 @@ def _subsets_table(study: "Study", subsets: Sequence["Subset"]) -> "RenderableTy
         table.add_row(
             Text(str(subset.name)),
             f"{len(subset.files):,}",
-            format_bytes(subset.size_bytes),
+            "shared" if subset.language_field else format_bytes(subset.size_bytes),
             format_exact(subset.weight),
             format_percent(train),
             format_percent(evaluation),
@@ -176,6 +198,8 @@ def _read_as(subset: "Subset") -> str:
     parts = [f"one document per {subset.documents}"] if "text" in formats else []
     if formats - {"text"}:
         parts.append(f'field "{subset.text_field}"')
+    if subset.language_field:
+        parts.append(f'where "{subset.language_field}" is {subset.language}')
     if subset.code_token:
         parts.append(f"after {subset.code_token}")
     return ", ".join(parts)

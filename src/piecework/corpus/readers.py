@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from piecework.common.storage import Location, RemotePath, arrow_source
 from piecework.corpus.clean_up import clean_documents
 from piecework.corpus.inputs import InputFile, Slice, find_files
+from piecework.corpus.languages import UNDETERMINED
 from piecework.corpus.limits import MAX_DOCUMENT_BYTES, MAX_WORD_BYTES, Limits, has_long_word
+from piecework.corpus.record_languages import RecordLanguages
 from piecework.corpus.skipped import LOCATIONS_KEPT, Reason, Skipped
 from piecework.corpus.streams import ByteStream, line_blocks
 from piecework.errors import InputError
@@ -47,6 +49,8 @@ class Batch:
     read_bytes: int
     lines: int = 0
     """The number of line feeds in these bytes; 0 for Parquet, and for text in blocks or whole files."""
+    by_language: Mapping[str, Documents] | None = None
+    """Instead of `documents`, if a field tells the language of each record."""
 
 
 def open_batches(
@@ -58,13 +62,15 @@ def open_batches(
     skipped: Skipped | None = None,
     clean_up: CleanUp | None = None,
     limits: Limits | None = None,
+    languages: RecordLanguages | None = None,
 ) -> Iterator[Batch]:
     """Read text, JSONL and Parquet files; folders and globs mean the files in them.
 
     The files are looked up at once, so that one that is missing is an error before any is read. Records that
     cannot be used are counted in `skipped`; the lines of a slice are counted from its first one. With `clean_up`
     documents are handed out as that client would send them. Longer documents and words than `limits` are skipped; by
-    default these are the limits of counting.
+    default these are the limits of counting. With `languages`, records are sorted by language, and what is skipped of a
+    language is counted there.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "greetings.jsonl")
@@ -81,16 +87,17 @@ def open_batches(
             slices.append(path)
         else:
             slices += map(Slice, [path] if isinstance(path, InputFile) else find_files([path]))
-    reading = _Reading(
-        text_field,
-        batch_bytes,
-        Skipped() if skipped is None else skipped,
-        limits or Limits(MAX_DOCUMENT_BYTES, MAX_WORD_BYTES),
-    )
-    batches = _read_slices(slices, text_unit, reading)
-    if clean_up is None:
-        return batches
-    return (replace(batch, documents=clean_documents(batch.documents)) for batch in batches)
+    if skipped is None:
+        skipped = Skipped() if languages is None else languages.skipped_of(UNDETERMINED)
+    limits = limits or Limits(MAX_DOCUMENT_BYTES, MAX_WORD_BYTES)
+    batches = _read_slices(slices, text_unit, _Reading(text_field, batch_bytes, skipped, limits, languages))
+    return batches if clean_up is None else map(_cleaned, batches)
+
+
+def _cleaned(batch: Batch) -> Batch:
+    if batch.by_language is None:
+        return replace(batch, documents=clean_documents(batch.documents))
+    return replace(batch, by_language={name: clean_documents(each) for name, each in batch.by_language.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,7 @@ class _Reading:
     batch_bytes: int
     skipped: Skipped
     limits: Limits
+    languages: RecordLanguages | None = None
 
     def has_long_word(self, text: str) -> bool:
         # A text with at most this many characters has no word that is too long.
@@ -212,7 +220,7 @@ def _read_jsonl(part: Slice, reading: _Reading) -> Iterator[Batch]:
     import orjson
 
     name = str(part.file.path)
-    text_field, skipped = reading.text_field, reading.skipped
+    text_field, skipped, languages = reading.text_field, reading.skipped, reading.languages
     short = reading.limits.word_bytes // 4
     for block, read_bytes, lines_before in _blocks(part, reading):
         documents: list[str | bytes] = []
@@ -226,16 +234,24 @@ def _read_jsonl(part: Slice, reading: _Reading) -> Iterator[Batch]:
             except orjson.JSONDecodeError:
                 if not line.strip():
                     continue
-                text = _second_opinion(line, text_field)
+                record, text = _second_opinion(line, text_field)
             else:
                 text = _text_of(record, text_field)
+            if languages is not None:
+                sorted_record = languages.sort(record, text)
+                if sorted_record is None:
+                    continue
+                documents, skipped, text = sorted_record
             if not isinstance(text, Reason) and len(text) > short and reading.has_long_word(text):
                 text = Reason.WORD_TOO_LONG
             if isinstance(text, Reason):
                 skipped.add(name, text, [line_number])
             else:
                 documents.append(text)
-        yield Batch(part.file, documents, read_bytes, len(split) - 1)
+        if languages is None:
+            yield Batch(part.file, documents, read_bytes, len(split) - 1)
+        else:
+            yield Batch(part.file, [], read_bytes, len(split) - 1, languages.take())
 
 
 _MISSING = object()
@@ -252,8 +268,8 @@ def _text_of(record: Any, text_field: str) -> str | Reason:
     return Reason.FIELD_NULL if text is None else Reason.NOT_A_STRING
 
 
-def _second_opinion(line: bytes, text_field: str) -> str | Reason:
-    """The text of a line that orjson refuses, or the reason to skip it.
+def _second_opinion(line: bytes, text_field: str) -> tuple[Any, str | Reason]:
+    """The record of a line that orjson refuses, and its text or the reason to skip it.
 
     orjson also refuses harmless records, for example with a large number, or a lone surrogate in another field. So the
     standard library decides. It accepts NaN and Infinity, which are not JSON; they are refused here.
@@ -265,21 +281,21 @@ def _second_opinion(line: bytes, text_field: str) -> str | Reason:
     try:
         record = json.loads(line.decode(), parse_constant=refuse, parse_int=float)
     except UnicodeDecodeError:
-        return Reason.INVALID_UTF8
+        return None, Reason.INVALID_UTF8
     except (ValueError, RecursionError):
-        return Reason.MALFORMED_JSON
+        return None, Reason.MALFORMED_JSON
     text = _text_of(record, text_field)
     if not isinstance(text, Reason):
         try:
             text.encode()
         except UnicodeEncodeError:
-            return Reason.LONE_SURROGATE
-    return text
+            return record, Reason.LONE_SURROGATE
+    return record, text
 
 
 def _read_parquet(part: Slice, reading: _Reading) -> Iterator[Batch]:
     file = part.file
-    text_field, skipped = reading.text_field, reading.skipped
+    text_field, skipped, languages = reading.text_field, reading.skipped, reading.languages
     name = str(file.path)
     with open_parquet(file.path) as parquet:
         # The footer does not say where in the file a batch is. The number of rows is a good estimate.
@@ -287,19 +303,26 @@ def _read_parquet(part: Slice, reading: _Reading) -> Iterator[Batch]:
         groups = range(parquet.num_row_groups)[part.start : part.stop]
         done_rows, stop_rows = ends[groups.start], ends[groups.stop]
         reported = _position(file, done_rows, ends[-1])
-        if text_field not in parquet.schema_arrow.names:
+        columns = [text_field] if languages is None else [text_field, languages.field.name]
+        if missing := [column for column in columns if column not in parquet.schema_arrow.names]:
             if stop_rows > done_rows:
                 first = list(range(done_rows + 1, stop_rows + 1)[:LOCATIONS_KEPT])
-                skipped.add(name, Reason.FIELD_MISSING, first, count=stop_rows - done_rows)
+                reason = Reason.FIELD_MISSING if text_field in missing else Reason.NO_LANGUAGE
+                skipped.add(name, reason, first, count=stop_rows - done_rows)
             yield Batch(file, [], _position(file, stop_rows, ends[-1]) - reported)
             return
         for group in groups:
             batch_rows = _batch_rows(parquet.metadata.row_group(group), reading.batch_bytes)
-            for table in parquet.iter_batches(batch_rows, row_groups=[group], columns=[text_field]):
-                documents = _usable(table.column(0), name, done_rows, reading)
+            for table in parquet.iter_batches(batch_rows, row_groups=[group], columns=columns):
+                numbers = range(done_rows + 1, done_rows + 1 + len(table))
                 done_rows += len(table)
                 position = _position(file, done_rows, ends[-1])
-                yield Batch(file, documents, position - reported)
+                if languages is None:
+                    documents = _usable(table.column(text_field), name, numbers, reading)
+                    yield Batch(file, documents, position - reported)
+                else:
+                    by_language = _usable_by_language(table, name, numbers, reading, languages)
+                    yield Batch(file, [], position - reported, by_language=by_language)
                 reported = position
 
 
@@ -329,15 +352,34 @@ def _batch_rows(group: Any, batch_bytes: int) -> int:
     return max(1, min(PARQUET_BATCH_ROWS, rows))
 
 
-def _usable(column: Any, name: str, rows_before: int, reading: _Reading) -> "pyarrow.Array[Any]":
-    """The usable texts of a column; the others are counted as skipped."""
+def _usable_by_language(
+    table: Any, name: str, numbers: Sequence[int], reading: _Reading, languages: RecordLanguages
+) -> dict[str, Documents]:
+    """The usable texts of each language; `numbers` are the numbers of the rows."""
+    rows: dict[str | Reason | None, list[int]] = {}
+    for index, value in enumerate(table.column(languages.field.name).to_pylist()):
+        rows.setdefault(languages.field.language_of(value), []).append(index)
+    documents: dict[str, Documents] = {}
+    for language, indices in rows.items():
+        chosen = [numbers[index] for index in indices]
+        if isinstance(language, Reason):
+            languages.skipped_of(UNDETERMINED).add(name, language, chosen)
+        elif language is not None:
+            column = table.column(reading.text_field).take(indices)
+            of_language = replace(reading, skipped=languages.skipped_of(language))
+            documents[language] = _usable(column, name, chosen, of_language)
+    return documents
+
+
+def _usable(column: Any, name: str, numbers: Sequence[int], reading: _Reading) -> "pyarrow.Array[Any]":
+    """The usable texts of a column; the others are counted as skipped, under the numbers of their rows."""
     import pyarrow
     from pyarrow import compute, types
 
     def leave_out(rows: "pyarrow.BooleanArray", reason: Reason) -> None:
         indices = compute.indices_nonzero(rows)
         if len(indices):
-            first = [rows_before + 1 + index.as_py() for index in indices[:LOCATIONS_KEPT]]
+            first = [numbers[index.as_py()] for index in indices[:LOCATIONS_KEPT]]
             reading.skipped.add(name, reason, first, count=len(indices))
 
     if types.is_dictionary(column.type):

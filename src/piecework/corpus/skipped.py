@@ -23,6 +23,8 @@ class Reason(StrEnum):
     EMPTY = "empty"
     TOO_LONG = "document too long"
     WORD_TOO_LONG = "word too long"
+    NO_LANGUAGE = "no language"
+    OTHER_LANGUAGE = "language not in the study"
 
 
 @dataclass(slots=True)

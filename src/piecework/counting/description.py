@@ -39,6 +39,7 @@ _SHAPE: Mapping[str, Shape] = {
                 "text": str,
                 "documents": str,
                 "code_token": str | None,
+                "language_field": Optional(str),
                 "weight": str,
             }
         ],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from piecework.common.terms import CleanUp
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.readers import open_batches
+from piecework.corpus.record_languages import LanguageField, RecordLanguages
 from piecework.counting.heaps import TableSize, WordTable, table_size
 from piecework.counting.machine import MERGE_BYTES, PARENT_BYTES, PROCESS_BYTES, TABLE_COPIES, Budget
 from piecework.counting.plan import Plan
@@ -75,7 +76,8 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
             sampler.place(text, subset.name)
             sizes.append(len(text))
             texts.append(text)
-        reading_s = time.process_time() - started
+        # The languages of a field are read together.
+        reading_s = (time.process_time() - started) / max(1, sum(each.files == subset.files for each in wanted))
         counter = DocumentCounter()
         started = time.process_time()
         counter.add_training(texts)
@@ -98,7 +100,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
         )
         if table := WordTable.fit(texts):
             tables.append((table, train * sum(sizes) * growth))
-            shards = max(1, sum(shard.subset == subset.name for shard in plan.shards))
+            shards = max(1, sum(subset.name in shard.subsets for shard in plan.shards))
             table_bytes = max(table_bytes, counter.memory_bytes * table.law.growth(growth * counted / shards))
     exponents = [table.law.exponent for table, _ in tables]
     counting_bytes = budget.processes * (PROCESS_BYTES + TABLE_COPIES * min(table_bytes, budget.table_bytes))
@@ -127,6 +129,7 @@ class _Sample:
             self.exact_documents = len(files)
 
     def documents(self) -> Iterator[tuple[bytes, int]]:
+        language, field = self._subset.language, self._subset.language_field
         for file in self._files:
             batches = open_batches(
                 [file],
@@ -134,9 +137,11 @@ class _Sample:
                 text_unit=self._subset.documents,
                 batch_bytes=SAMPLE_BATCH_BYTES,
                 clean_up=self._clean_up,
+                languages=None if field is None else RecordLanguages(LanguageField(field, frozenset({language}))),
             )
             for batch in batches:
                 self.read_bytes += batch.read_bytes
-                yield from encoded(batch.documents)
-                if batch.documents or time.monotonic() > self._deadline:
+                documents = batch.documents if field is None else (batch.by_language or {}).get(language, [])
+                yield from encoded(documents)
+                if len(documents) or time.monotonic() > self._deadline:
                     break

@@ -25,7 +25,7 @@ from piecework.counting.progress import Progress
 from piecework.counting.shards import Shard
 from piecework.counting.store import Counts
 from piecework.counting.summary import Summary
-from piecework.counting.worker import ShardJob, count_shard, first_skipped
+from piecework.counting.worker import ShardJob, check_nothing_skipped, count_shard
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class _LocalCount:
         }
         for shard, result in zip(self.plan.shards, results, strict=True):
             for file in result.spill_files:
-                files[shard.subset][file.table].append(self.partial.path(shard, file))
+                files[SubsetName(shard.category, file.language)][file.table].append(self.partial.path(shard, file))
         return files
 
 
@@ -277,5 +277,4 @@ def _check_results(shards: Sequence[Shard], results: Mapping[int, ShardResult]) 
     """Raise an error for the first record that was skipped in the shards that are done."""
     for index, result in results.items():
         for part, slice_result in zip(shards[index].slices, result.slices, strict=True):
-            if slice_result.skipped:
-                raise InputError(first_skipped(part, slice_result.to_skipped(str(part.file.path))))
+            check_nothing_skipped(part, slice_result.to_skipped(str(part.file.path)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from piecework.common.files import write_failure
-from piecework.common.manifest import Each, Nullable, Shape, checksum_of_file, inner_path, seal, unseal
+from piecework.common.manifest import Each, Shape, checksum_of_file, inner_path, seal, unseal
 from piecework.corpus.passages import Candidate
 from piecework.corpus.skipped import Reason, Skipped
 from piecework.counting.shards import Shard
@@ -22,26 +22,27 @@ _MANIFEST = "shard.json"
 _UNFINISHED = ".unfinished-"
 
 _SHAPE: Mapping[str, Shape] = {
-    "statistics": Each(int),
-    "slices": [{"lines": int, "skipped": Each({"count": int, "numbers": [int]})}],
-    "passage": Nullable({"is_trained_on": bool, "is_short": bool, "rank": int, "text": str}),
-    "spill_files": [{"name": str, "table": str, "size_bytes": int, "checksum": str}],
+    "statistics": Each(Each(int)),
+    "slices": [{"lines": int, "skipped": Each(Each({"count": int, "numbers": [int]}))}],
+    "passages": Each({"is_trained_on": bool, "is_short": bool, "rank": int, "text": str}),
+    "spill_files": [{"name": str, "table": str, "language": str, "size_bytes": int, "checksum": str}],
 }
 
 
 @dataclass(frozen=True, slots=True)
 class SpillFile:
-    """A sorted file with a part of one table of a shard; no key is in it twice."""
+    """A sorted file with a part of one table of a shard, for one language; no key is in it twice."""
 
     name: str
     table: str
+    language: str
     size_bytes: int
     checksum: str
 
     @classmethod
-    def at(cls, path: Path, table: str) -> "SpillFile":
+    def at(cls, path: Path, table: str, language: str) -> "SpillFile":
         """The spill file that was written at this path."""
-        return cls(path.name, table, path.stat().st_size, checksum_of_file(path))
+        return cls(path.name, table, language, path.stat().st_size, checksum_of_file(path))
 
     def is_whole(self, folder: Path) -> bool:
         """Whether the file in this folder is still as it was written."""
@@ -51,52 +52,69 @@ class SpillFile:
 
 @dataclass(frozen=True, slots=True)
 class SliceResult:
-    """What was skipped in a slice: by reason the number of records, and the line or row numbers of the first few."""
+    """What was skipped in a slice.
+
+    By language and reason: the number of records, and the line or row numbers of the first few.
+    """
 
     lines: int
-    skipped: dict[str, dict[str, Any]]
+    skipped: dict[str, dict[str, dict[str, Any]]]
 
     @classmethod
-    def from_skipped(cls, lines: int, skipped: Skipped) -> "SliceResult":
+    def from_skipped(cls, lines: int, by_language: Mapping[str, Skipped]) -> "SliceResult":
         """The records that a reader of this slice, and of nothing else, has skipped."""
-        records = {
-            str(reason): {"count": count, "numbers": skipped.numbers[file, reason]}
-            for (file, reason), count in skipped.counts.items()
-        }
-        return cls(lines, dict(sorted(records.items())))
+        found = {}
+        for language, skipped in sorted(by_language.items()):
+            records = {
+                str(reason): {"count": count, "numbers": skipped.numbers[file, reason]}
+                for (file, reason), count in skipped.counts.items()
+            }
+            if records:
+                found[language] = dict(sorted(records.items()))
+        return cls(lines, found)
 
-    def to_skipped(self, file: str) -> Skipped:
-        """The same as the reader had it, under this name of the file."""
-        skipped = Skipped()
-        for reason, records in self.skipped.items():
-            skipped.add(file, Reason(reason), records["numbers"], count=records["count"])
-        return skipped
+    def to_skipped(self, file: str) -> dict[str, Skipped]:
+        """The same as the reader had it, by language, under this name of the file."""
+        found: dict[str, Skipped] = {}
+        for language, reasons in self.skipped.items():
+            skipped = found.setdefault(language, Skipped())
+            for reason, records in reasons.items():
+                skipped.add(file, Reason(reason), records["numbers"], count=records["count"])
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class ShardResult:
     """The result of counting one shard."""
 
-    statistics: Counter[str]
+    statistics: dict[str, Counter[str]]
+    """By language."""
     slices: tuple[SliceResult, ...]
     """One for each slice of the shard."""
-    passage: Candidate | None = None
+    passages: dict[str, Candidate]
+    """By language."""
     spill_files: tuple[SpillFile, ...] = field(default=())
 
     def to_json(self) -> bytes:
         """One line, the same for the same result."""
-        content = asdict(self) | {"statistics": dict(sorted(self.statistics.items()))}
+        statistics = {name: dict(sorted(self.statistics[name].items())) for name in sorted(self.statistics)}
+        passages = {name: asdict(self.passages[name]) for name in sorted(self.passages)}
+        content = {
+            "statistics": statistics,
+            "slices": [asdict(each) for each in self.slices],
+            "passages": passages,
+            "spill_files": [asdict(each) for each in self.spill_files],
+        }
         return seal(content, indent=None)
 
     @classmethod
     def from_json(cls, data: bytes) -> "ShardResult":
         """The result that `to_json` wrote; a ValueError where it is damaged."""
         content = unseal(data, _SHAPE)
-        passage = content["passage"]
         return cls(
-            Counter(content["statistics"]),
+            {language: Counter(statistics) for language, statistics in content["statistics"].items()},
             tuple(SliceResult(**part) for part in content["slices"]),
-            None if passage is None else Candidate(**passage),
+            {language: Candidate(**passage) for language, passage in content["passages"].items()},
             tuple(SpillFile(**file) for file in content["spill_files"]),
         )
 

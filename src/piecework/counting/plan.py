@@ -67,13 +67,14 @@ class Plan:
         return weight * sampling.train, weight * sampling.eval
 
     def files(self) -> list[FileStamp]:
-        """Every file that is counted, sorted by path."""
-        return sorted(
-            FileStamp(relative_name(file.path, self.study.folder), file.size_bytes, file.modified_ns, str(subset.name))
+        """Every file that is counted, sorted by path. A file that holds several languages is there once."""
+        stamps = {
+            FileStamp(relative_name(file.path, self.study.folder), file.size_bytes, file.modified_ns, _owner(subset))
             for subset in self.subsets
             if subset.weight
             for file in subset.files
-        )
+        }
+        return sorted(stamps)
 
     def difference(self, description: Mapping[str, Any], inputs: Sequence[FileStamp] | None) -> str:
         """How existing counts differ from this plan, in a few words; empty if they do not.
@@ -91,3 +92,8 @@ class Plan:
             more = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
             return f"files that changed since: {changed[0]}{more}"
         return ""
+
+
+def _owner(subset: Subset) -> str:
+    """The name of a subset, or of all subsets that share its files."""
+    return str(subset.name) if subset.language_field is None else f"{subset.category}_{{{subset.language_field}}}"

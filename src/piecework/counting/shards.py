@@ -14,7 +14,9 @@ from piecework.common.storage import relative_name
 from piecework.common.subset_name import SubsetName
 from piecework.common.terms import CleanUp
 from piecework.corpus.inputs import InputFile, Slice
+from piecework.corpus.languages import UNDETERMINED
 from piecework.corpus.readers import open_parquet
+from piecework.corpus.record_languages import LanguageField
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,17 +38,37 @@ MOST_GROUPED_FILES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Slices of files of one subset, counted together by one process."""
+    """Slices of files, counted together by one process.
+
+    They belong to one subset, or to several of one category if a field tells the language of each record.
+    """
 
     key: str
     """A hash of settings, files and slices. It names the folder of the shard's results."""
-    subset: SubsetName
+    subsets: tuple[SubsetName, ...]
     text_field: str
     documents: DocumentUnit
     code_token: str | None
     clean_up: CleanUp | None
     slices: tuple[Slice, ...]
     size_bytes: int
+    language_field: LanguageField | None = None
+
+    @property
+    def subset(self) -> SubsetName:
+        """Its only subset."""
+        (subset,) = self.subsets
+        return subset
+
+    @property
+    def category(self) -> str:
+        """The category of its subsets."""
+        return self.subsets[0].category
+
+    @property
+    def default_language(self) -> str:
+        """The language of what no field assigns to another: of all records, or of those without a language."""
+        return self.subsets[0].language if self.language_field is None else UNDETERMINED
 
     def __str__(self) -> str:
         first = self.slices[0]
@@ -74,19 +96,30 @@ def plan_shards(
     corpus may move together with its study. Plain text and JSONL are cut at about `shard_bytes`, Parquet between row
     groups; what is compressed, or a single document, is not cut. Subsets of weight 0 have no shards.
     """
-    subsets = [subset for subset in subsets if subset.weight]
+    together = list(_sharing_files(subsets))
     if shard_bytes is None:
-        size_bytes = sum(file.size_bytes for subset in subsets for file in subset.files)
+        size_bytes = sum(file.size_bytes for sharing in together for file in sharing[0].files)
         shard_bytes = min(max(SMALLEST_SHARD_BYTES, size_bytes // MOST_SHARDS), LARGEST_SHARD_BYTES)
     shards = [
-        _shard(subset, slices, settings_key, folder, clean_up)
-        for subset in subsets
-        for slices in _grouped(subset, max(1, shard_bytes), in_order=in_order)
+        _shard(sharing, slices, settings_key, folder, clean_up)
+        for sharing in together
+        for slices in _grouped(sharing[0], max(1, shard_bytes), in_order=in_order)
     ]
     if in_order:
         return shards
     # Large files that cannot be split come first, so that no process works on one alone at the end.
     return sorted(shards, key=lambda shard: -shard.size_bytes if shard.size_bytes > 2 * shard_bytes else 0)
+
+
+def _sharing_files(subsets: Iterable[Subset]) -> Iterator[list[Subset]]:
+    """The subsets that are read together: each alone, or all languages of a field. Those of weight 0 come last."""
+    together: dict[object, list[Subset]] = {}
+    for subset in subsets:
+        key = subset.name if subset.language_field is None else (subset.category, subset.text_field)
+        together.setdefault(key, []).append(subset)
+    for sharing in together.values():
+        if any(subset.weight for subset in sharing):
+            yield sorted(sharing, key=lambda subset: not subset.weight)
 
 
 def _grouped(subset: Subset, shard_bytes: int, *, in_order: bool) -> Iterator[list[tuple[Slice, int]]]:
@@ -149,9 +182,20 @@ def _check_regular(file: InputFile) -> None:
 
 
 def _shard(
-    subset: Subset, slices: Sequence[tuple[Slice, int]], settings_key: str, folder: Path, clean_up: CleanUp | None
+    sharing: Sequence[Subset],
+    slices: Sequence[tuple[Slice, int]],
+    settings_key: str,
+    folder: Path,
+    clean_up: CleanUp | None,
 ) -> Shard:
+    subset = sharing[0]
+    counted = tuple(each.name for each in sharing if each.weight)
     own: list[Any] = [subset.category, subset.language, subset.text_field, subset.documents, subset.code_token]
+    field = None
+    if subset.language_field is not None:
+        left_out = frozenset(each.language for each in sharing if not each.weight)
+        field = LanguageField(subset.language_field, frozenset(name.language for name in counted), left_out)
+        own += [field.name, sorted(field.languages), sorted(field.left_out)]
     parts = [
         [relative_name(part.file.path, folder), part.file.size_bytes, part.file.modified_ns, part.start, part.stop]
         for part, _ in slices
@@ -159,11 +203,12 @@ def _shard(
     key = hashlib.blake2b(json.dumps([settings_key, own, parts]).encode(), digest_size=16).hexdigest()
     return Shard(
         key=key,
-        subset=subset.name,
+        subsets=counted,
         text_field=subset.text_field,
         documents=subset.documents,
         code_token=subset.code_token,
         clean_up=clean_up,
         slices=tuple(part for part, _ in slices),
         size_bytes=sum(size for _, size in slices),
+        language_field=field,
     )

@@ -87,17 +87,18 @@ class CountTask:
         counters = filled_counters(
             shard,
             sampler=sampler,
-            counter=DocumentCounter(
+            new_counter=lambda: DocumentCounter(
                 pickle.loads(job["normalization"]), max_sentence_length=job["max_sentence_length"], split=job["split"]
             ),
             table_bytes=job["table_bytes"],
             strict=job["strict"],
             report=lambda _: None,
         )
-        subset = job["subsets"][str(shard.subset)]
+        names = {name.language: job["subsets"][str(name)] for name in shard.subsets}
         while True:
             try:
-                tables = next(counters).take(ordered=False)  # Spark sorts them
+                language, counter = next(counters)
+                tables = counter.take(ordered=False)  # Spark sorts them
             except StopIteration as end:
                 text = end.value.to_json()
                 one = pa.table({"text": pa.array([text], pa.large_binary()), "count": pa.array([1], pa.uint64())})
@@ -105,7 +106,7 @@ class CountTask:
                 return
             while tables:  # each given up before the next
                 name, table = tables.popitem()
-                yield from _batches(table, job["tables"].index(name), subset)
+                yield from _batches(table, job["tables"].index(name), names[language])
 
 
 def _batches(table: pa.Table, number: int, subset: int) -> Iterator[pa.RecordBatch]:

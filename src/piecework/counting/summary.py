@@ -20,6 +20,7 @@ from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, TABLES
 from piecework.counting.merge import write_subsets
 from piecework.counting.partial import ShardResult, SliceResult
 from piecework.counting.plan import Plan
+from piecework.counting.shards import Shard
 from piecework.counting.store import Counts
 from piecework.errors import EmptySubsetError
 from piecework.study.subsets import Subset
@@ -38,12 +39,13 @@ class Summary:
         """Documents, characters and bytes on each side."""
         self.passages: dict[SubsetName, Candidate] = {}
         for shard, result in zip(plan.shards, results, strict=True):
-            self.statistics[shard.subset].update(result.statistics)
-            if (passage := result.passage) is not None:
-                best = self.passages.get(shard.subset, passage)
-                self.passages[shard.subset] = min(best, passage)
+            for language, statistics in result.statistics.items():
+                self.statistics[SubsetName(shard.category, language)].update(statistics)
+            for language, passage in result.passages.items():
+                name = SubsetName(shard.category, language)
+                self.passages[name] = min(self.passages.get(name, passage), passage)
         parts = [
-            (shard.subset, part, result)
+            (shard, part, result)
             for shard, whole in zip(plan.shards, results, strict=True)
             for part, result in zip(shard.slices, whole.slices, strict=True)
         ]
@@ -56,10 +58,12 @@ class Summary:
 
     def check(self, *, allow_empty: bool) -> None:
         """Raise an EmptySubsetError where subsets have lost all their documents."""
+        # A language that the study names, and no record has, is a mistake in the study.
+        in_a_field = {subset.name for subset in self._plan.subsets if subset.language_field and subset.weight}
         empty = [
             name
             for name, statistics in self.statistics.items()
-            if not statistics["read_documents"] and statistics["skipped_records"]
+            if not statistics["read_documents"] and (statistics["skipped_records"] or name in in_a_field)
         ]
         if not any(statistics["read_documents"] for statistics in self.statistics.values()):
             files = len(self._plan.files())
@@ -71,8 +75,10 @@ class Summary:
     def _explain_empty(self, name: SubsetName) -> str:
         skipped = self.skipped[name]
         message = f"{name} loses all its documents: {skipped}"
+        subset = next(subset for subset in self._plan.subsets if subset.name == name)
+        if subset.language_field and not skipped.total:
+            message = f'no record has the language "{name.language}" in the field "{subset.language_field}"'
         if Reason.FIELD_MISSING in skipped.by_reason():
-            subset = next(subset for subset in self._plan.subsets if subset.name == name)
             _, fields = guess_text_field([file for file in subset.files if file.format != "text"])
             there = f"; its fields with text are {', '.join(fields)}" if fields else ""
             message += f'; there is no field "{subset.text_field}"{there}: set `text` to the right one'
@@ -118,16 +124,17 @@ class Summary:
 
 
 def sum_skipped(
-    parts: Iterable[tuple[SubsetName, Slice, SliceResult]], subsets: Iterable[SubsetName], *, folder: Path
+    parts: Iterable[tuple[Shard, Slice, SliceResult]], subsets: Iterable[SubsetName], *, folder: Path
 ) -> dict[SubsetName, Skipped]:
     """What was skipped, by subset, with lines counted from the start of each file; paths are relative to `folder`."""
     total: dict[SubsetName, Skipped] = {name: Skipped() for name in subsets}
     lines: Counter[tuple[SubsetName, Location]] = Counter()
-    for subset, part, result in sorted(parts, key=lambda item: (str(item[1].file.path), item[1].start)):
-        key = (subset, part.file.path)
-        if result.skipped:
-            name = relative_name(part.file.path, folder)
-            total[subset].update(result.to_skipped(name), lines_before=lines[key])
+    for shard, part, result in sorted(parts, key=lambda item: (str(item[1].file.path), item[1].start)):
+        key = (shard.subsets[0], part.file.path)
+        file = relative_name(part.file.path, folder)
+        for language, skipped in result.to_skipped(file).items():
+            name = SubsetName(shard.category, language)
+            total.setdefault(name, Skipped()).update(skipped, lines_before=lines[key])
         lines[key] += result.lines
     return total
 

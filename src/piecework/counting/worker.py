@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from piecework.common.storage import RemotePath
+from piecework.common.subset_name import SubsetName
 from piecework.common.terms import Split
 from piecework.corpus.inputs import Slice
 from piecework.corpus.passages import PassageChoice
 from piecework.corpus.readers import Documents, open_batches
+from piecework.corpus.record_languages import RecordLanguages
 from piecework.corpus.sampling import Sampler
 from piecework.corpus.skipped import Skipped
 from piecework.corpus.streams import lines_before
@@ -25,11 +27,11 @@ from piecework.study.normalization import Normalization
 
 __all__ = [
     "ShardJob",
+    "check_nothing_skipped",
     "check_unchanged",
     "count_shard",
     "encoded",
     "filled_counters",
-    "first_skipped",
     "strict_message",
 ]
 
@@ -66,21 +68,23 @@ def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> S
         counters = filled_counters(
             shard,
             sampler=job.sampler,
-            counter=DocumentCounter(job.normalization, max_sentence_length=job.max_sentence_length, split=job.split),
+            new_counter=lambda: DocumentCounter(
+                job.normalization, max_sentence_length=job.max_sentence_length, split=job.split
+            ),
             table_bytes=job.table_bytes,
             strict=job.strict,
             report=report,
         )
         while True:
             try:
-                counter = next(counters)
+                language, counter = next(counters)
             except StopIteration as end:
                 result: ShardResult = replace(end.value, spill_files=tuple(spilled))
                 break
             for table in TABLES:
                 path = folder / f"{table}-{len(spilled)}.spill"
                 if counter.write(table, path):
-                    spilled.append(SpillFile.at(path, table))
+                    spilled.append(SpillFile.at(path, table, language))
         partial.describe(folder, result)
     return result
 
@@ -89,16 +93,21 @@ def filled_counters(
     shard: Shard,
     *,
     sampler: Sampler,
-    counter: DocumentCounter,
+    new_counter: Callable[[], DocumentCounter],
     table_bytes: int,
     strict: bool,
     report: Callable[[int], None],
-) -> Generator[DocumentCounter, None, ShardResult]:
-    """Count a shard: yields the counter, to be emptied, when its tables have grown to `table_bytes` and at the end."""
-    placing = _Placing(sampler, shard, counter)
+) -> Generator[tuple[str, DocumentCounter], None, ShardResult]:
+    """Count a shard, with a counter for each language.
+
+    Yields the languages with their counters, to be emptied, when the tables have grown to `table_bytes` and at the end.
+    """
+    placings = {name.language: _Placing(sampler, name, shard.code_token, new_counter()) for name in shard.subsets}
     slices = []
     for part in shard.slices:
-        skipped = Skipped()
+        languages = None if shard.language_field is None else RecordLanguages(shard.language_field)
+        by_language = {} if languages is None else languages.skipped
+        skipped = by_language.setdefault(shard.default_language, Skipped())
         lines = 0
         for batch in open_batches(
             [part],
@@ -107,34 +116,46 @@ def filled_counters(
             batch_bytes=BATCH_BYTES,
             skipped=skipped,
             clean_up=shard.clean_up,
+            languages=languages,
         ):
-            if strict and skipped.counts:
-                raise InputError(first_skipped(part, skipped))
-            placing.add(batch.documents)
+            if strict:
+                check_nothing_skipped(part, by_language)
+            if batch.by_language is None:
+                placings[shard.default_language].add(batch.documents)
+            else:
+                for language, documents in batch.by_language.items():
+                    placings[language].add(documents)
             lines += batch.lines
             report(batch.read_bytes)
-            if counter.memory_bytes > table_bytes:
-                yield counter
-        if strict and skipped.counts:
-            raise InputError(first_skipped(part, skipped))
+            if sum(placing.counter.memory_bytes for placing in placings.values()) > table_bytes:
+                yield from ((language, placing.counter) for language, placing in placings.items())
+        if strict:
+            check_nothing_skipped(part, by_language)
         check_unchanged(part)
-        slices.append(SliceResult.from_skipped(lines, skipped))
-        placing.statistics["skipped_records"] += skipped.total
-    yield counter
-    placing.statistics["dropped_lines"] += counter.dropped_lines
-    return ShardResult(placing.statistics, tuple(slices), placing.passage.best)
+        slices.append(SliceResult.from_skipped(lines, by_language))
+        for language, records in by_language.items():
+            if language in placings:
+                placings[language].statistics["skipped_records"] += records.total
+    for language, placing in placings.items():
+        yield language, placing.counter
+        placing.statistics["dropped_lines"] += placing.counter.dropped_lines
+    return ShardResult(
+        {language: placing.statistics for language, placing in placings.items()},
+        tuple(slices),
+        {language: best for language, placing in placings.items() if (best := placing.passage.best) is not None},
+    )
 
 
 class _Placing:
-    """Hands documents to the counter, batch by batch, as the sampler decides."""
+    """Hands the documents of a subset to its counter, batch by batch, as the sampler decides."""
 
-    def __init__(self, sampler: Sampler, shard: Shard, counter: DocumentCounter) -> None:
+    def __init__(self, sampler: Sampler, subset: SubsetName, code_token: str | None, counter: DocumentCounter) -> None:
         self._place = sampler.place
-        self._subset = shard.subset
-        self._token = (shard.code_token or "").encode()
-        self._counter = counter
+        self._subset = subset
+        self._token = (code_token or "").encode()
+        self.counter = counter
         self.statistics: Counter[str] = Counter()
-        self.passage = PassageChoice(shard.subset.language)
+        self.passage = PassageChoice(subset.language)
 
     def add(self, documents: Documents) -> None:
         training: dict[int, list[bytes]] = {}
@@ -158,10 +179,10 @@ class _Placing:
             side.characters += characters
             side.bytes += len(text)
         for copies, texts in training.items():
-            self._counter.add_training(texts, copies)
+            self.counter.add_training(texts, copies)
             self.statistics["train_copies"] += copies * len(texts)
         if evaluation:
-            self._counter.add_evaluation(evaluation, buckets, self._token)
+            self.counter.add_evaluation(evaluation, buckets, self._token)
         for name, side in sides.items():
             for prefix in ("read", name):
                 self.statistics[f"{prefix}_documents"] += side.documents
@@ -189,6 +210,15 @@ def _encoded_arrow(documents: Any) -> Iterable[tuple[bytes, int]]:
 
     characters = compute.utf8_length(documents).to_pylist()
     return zip(documents.cast(pa.large_binary()).to_pylist(), characters, strict=True)
+
+
+def check_nothing_skipped(part: Slice, by_language: Mapping[str, Skipped]) -> None:
+    """Raise an error for the first record of a slice that was skipped."""
+    skipped = Skipped()
+    for each in by_language.values():
+        skipped.update(each)
+    if skipped.counts:
+        raise InputError(first_skipped(part, skipped))
 
 
 def first_skipped(part: Slice, skipped: Skipped) -> str:

@@ -109,7 +109,7 @@ def describe(
 def skipped_records(plan: DatasetPlan, results: Sequence[TokenizedShard]) -> dict[SubsetName, Skipped]:
     """What was skipped, by subset, with lines counted from the start of each file."""
     parts = [
-        (shard.subset, part, result)
+        (shard, part, result)
         for shard, whole in zip(plan.shards, results, strict=True)
         for part, result in zip(shard.slices, whole.slices, strict=True)
     ]

@@ -55,6 +55,11 @@ class Source:
     def from_study(cls, study: Study) -> Source:
         """All documents of a study's subsets, with their weights."""
         subsets = tuple(subset for subset in find_subsets(study) if subset.weight)
+        if field := next((subset.language_field for subset in subsets if subset.language_field), None):
+            raise InputError(
+                f'language_field = "{field}" in the study: a training shard holds documents of one language; '
+                "split the files by language, or tokenize the files themselves"
+            )
         return cls(subsets, study.folder, study.name, study.recipe.clean_up, study.seed, is_study=True)
 
     @classmethod

@@ -17,7 +17,7 @@ _FILE: Shape = {"suffix": str, "size_bytes": int, "checksum": str}
 _SHAPE: Mapping[str, Shape] = {
     "statistics": Each(int),
     "tokens": [int],
-    "slices": [{"lines": int, "skipped": Each({"count": int, "numbers": [int]})}],
+    "slices": [{"lines": int, "skipped": Each(Each({"count": int, "numbers": [int]}))}],
     "hashes": [str],
     "files": [[_FILE]],
 }

@@ -18,7 +18,7 @@ from piecework.corpus.sampling import Sampler
 from piecework.corpus.skipped import Skipped
 from piecework.counting.partial import SliceResult
 from piecework.counting.shards import Shard
-from piecework.counting.worker import check_unchanged, encoded, first_skipped
+from piecework.counting.worker import check_nothing_skipped, check_unchanged, encoded
 from piecework.dataset.encoding import EncodingSettings, cached_encoder
 from piecework.dataset.formats import FORMATS, FormatName
 from piecework.dataset.shard_result import TokenizedShard
@@ -79,8 +79,8 @@ def tokenize_shard(job: TokenizeJob, shard: Shard, report: Callable[[int], None]
                 clean_up=shard.clean_up,
                 limits=LIMITS,
             ):
-                if job.strict and skipped.counts:
-                    raise InputError(first_skipped(part, skipped))
+                if job.strict:
+                    check_nothing_skipped(part, {shard.subset.language: skipped})
                 lines += batch.lines
                 statistics["read_documents"] += len(batch.documents)
                 documents = copies.apply(batch.documents)
@@ -93,11 +93,11 @@ def tokenize_shard(job: TokenizeJob, shard: Shard, report: Callable[[int], None]
                         tokens[index] += len(ids) // job.encoding.widths[index]
                     statistics["empty_documents"] += array("I", found.ids[0][1]).count(0)
                 report(batch.read_bytes)
-            if job.strict and skipped.counts:
-                raise InputError(first_skipped(part, skipped))
+            if job.strict:
+                check_nothing_skipped(part, {shard.subset.language: skipped})
             hashes.append(_hash(part))
             check_unchanged(part)
-            slices.append(SliceResult.from_skipped(lines, skipped))
+            slices.append(SliceResult.from_skipped(lines, {shard.subset.language: skipped}))
             statistics["skipped_records"] += skipped.total
         files = tuple(tuple(writer.close()) for writer in writers)
         result = TokenizedShard(statistics, tuple(tokens), tuple(slices), tuple(hashes), files)

@@ -19,7 +19,7 @@ from piecework.errors import DamagedError, InputError, Mistake, OtherFormatError
 from piecework.results.state import State, key_of
 from piecework.study.study import Study
 from piecework.study.subsets import Subset
-from piecework.study.weights import resolve_weights
+from piecework.study.weights import SubsetText, resolve_weights
 
 __all__ = ["StudyCounts", "counts_of"]
 
@@ -110,7 +110,7 @@ def _without_corpus(study: Study, state: State) -> Counts | None:
         if study.weights.csv is not None or study.weights.temperature is not None:
             return None
         mistakes: list[Mistake] = []
-        weights = resolve_weights(study, dict.fromkeys(weights, ((), "")), mistakes)
+        weights = resolve_weights(study, dict.fromkeys(weights, SubsetText()), mistakes)
         if mistakes:
             return None
     subsets = [
@@ -121,6 +121,7 @@ def _without_corpus(study: Study, state: State) -> Counts | None:
             documents=entry["documents"],
             code_token=entry["code_token"],
             weight=weights[name],
+            language_field=entry.get("language_field"),
         )
         for entry in description["settings"]["subsets"]
     ]

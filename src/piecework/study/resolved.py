@@ -62,10 +62,13 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
     yield from _pairs({"name": study.name, **described, "seed": study.seed})
     yield from ("", "[corpus]")
     paths = [moved(path) for path in corpus.path]
-    yield from _pairs({**({"path": paths} if paths else {}), "text": corpus.text, "documents": corpus.documents})
+    field = {"language_field": corpus.language_field, "languages": corpus.languages} if corpus.language_field else {}
+    yield from _pairs(
+        {**({"path": paths} if paths else {}), **field, "text": corpus.text, "documents": corpus.documents}
+    )
     for entry in corpus.subset:
         yield from ("", "[[corpus.subset]]")
-        given = entry.model_dump(mode="json", exclude_none=True)
+        given = entry.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
         yield from _pairs({**given, "path": [moved(path) for path in entry.path]})
     yield from ("", "[weights]")
     named = (f"{_text(str(name))} = {format_exact(weight)}" for name, weight in weights.items())

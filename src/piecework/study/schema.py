@@ -86,13 +86,20 @@ def _check_pattern(text: str) -> str:
     return text
 
 
-def _check_tells_language(text: str) -> str:
-    if "language" not in PathPattern(text).braces:
+def _check_tells_language(text: str, info: ValidationInfo) -> str:
+    if "language" not in PathPattern(text).braces and not info.data.get("language_field"):
         raise ValueError(
             "does not tell the language: put {language} where it stands in the path, "
-            'or make it a [[corpus.subset]] with language = "..."'
+            'or make it a [[corpus.subset]] with language = "...", '
+            'or set language_field = "..." if a field of each record tells it'
         )
     return text
+
+
+def _check_distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if doubled := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f'has "{doubled[0]}" twice')
+    return names
 
 
 def _check_is_by_language(text: str) -> str:
@@ -125,6 +132,7 @@ Weight = Annotated[Fraction, PlainValidator(_weight), _AsText]
 Pattern = Annotated[str, AfterValidator(_check_pattern)]
 CorpusPattern = Annotated[Pattern, AfterValidator(_check_tells_language)]
 Language = Annotated[str, AfterValidator(check_language)]
+Languages = Annotated[tuple[Language, ...], Field(strict=False), AfterValidator(_check_distinct)]
 Category = Annotated[str, AfterValidator(check_name)]
 NonEmpty = Annotated[str, Field(min_length=1)]
 
@@ -137,6 +145,10 @@ class SubsetEntry(_Table):
     """One [[corpus.subset]]: files, with their language and category if the path does not contain them."""
 
     language: Language | None = None
+    language_field: NonEmpty | None = None
+    """The field of a record that tells its language."""
+    languages: Languages = ()
+    """The languages to read, where a field tells them."""
     category: Category | None = None
     path: Annotated[tuple[Pattern, ...], BeforeValidator(_one_or_more), Field(strict=False, min_length=1)]
     text: NonEmpty | None = None
@@ -152,17 +164,24 @@ class SubsetEntry(_Table):
                 if info.data.get(name) is not None:
                     raise ValueError(f'has {{{name}}}, and {name} = "{info.data[name]}" is given too; drop one of them')
             # A wrong language is missing in info.data; it is reported separately.
-            if "language" not in braces and info.data.get("language", "") is None:
+            has_field = info.data.get("language_field") is not None
+            if "language" not in braces and info.data.get("language", "") is None and not has_field:
                 raise PydanticCustomError(
                     "depends_on_other_keys",
-                    'has no {language}, and no language is given; add language = "..." to this [[corpus.subset]]',
+                    'has no {language}, and no language is given; add language = "..." to this [[corpus.subset]], '
+                    'or language_field = "..." if a field of each record tells it',
                 )
+            if has_field and ("language" in braces or info.data.get("language") is not None):
+                raise ValueError("tells the language, and language_field is given too; drop one of them")
         return path
 
 
 class Corpus(_Table):
     """[corpus]: where the documents are."""
 
+    language_field: NonEmpty | None = None
+    """The field that tells the language of the records whose path does not."""
+    languages: Languages = ()
     path: Annotated[tuple[CorpusPattern, ...], BeforeValidator(_one_or_more), Field(strict=False)] = ()
     text: NonEmpty = "text"
     documents: DocumentUnit = "file"
@@ -177,7 +196,11 @@ class Corpus(_Table):
     def entries(self) -> Iterator[tuple[KeyPath, SubsetEntry]]:
         """All patterns of the corpus as entries, each with its key."""
         for index, pattern in enumerate(self.path):
-            yield ("corpus", "path", index), SubsetEntry(path=(pattern,))
+            if "language" in PathPattern(pattern).braces:
+                entry = SubsetEntry(path=(pattern,))
+            else:
+                entry = SubsetEntry(path=(pattern,), language_field=self.language_field, languages=self.languages)
+            yield ("corpus", "path", index), entry
         for index, entry in enumerate(self.subset):
             yield ("corpus", "subset", index), entry
 

@@ -98,6 +98,7 @@ class Study(StudySettings):
                     "text": subset.text_field,
                     "documents": subset.documents,
                     "code_token": subset.code_token,
+                    **({"language_field": subset.language_field} if subset.language_field else {}),
                     # Weights on counts are applied later; a subset of weight 0 is not counted at all.
                     "weight": format_exact(Fraction(subset.weight > 0) if by_counts else subset.weight),
                 }

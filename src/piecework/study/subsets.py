@@ -1,16 +1,18 @@
 """Finds the subsets of a study's corpus, with their files, settings and weights."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 from piecework.common.exact import format_exact, format_percent
 from piecework.common.known_tokenizers import is_name, known_names
 from piecework.common.mistakes import did_you_mean, listed
 from piecework.common.path_pattern import Match, PathPattern
 from piecework.common.subset_name import SubsetName
+from piecework.corpus.fields import found_languages
 from piecework.corpus.inputs import InputFile, find_files, name_order
 from piecework.errors import InputError, Mistake, StudyError
 from piecework.study.schema import (
@@ -22,9 +24,9 @@ from piecework.study.schema import (
     check_name,
 )
 from piecework.study.toml_lines import KeyPath
-from piecework.study.weights import resolve_weights
+from piecework.study.weights import SubsetText, resolve_weights
 
-__all__ = ["Subset", "find_subsets", "look_for_subsets"]
+__all__ = ["Subset", "distinct_files", "find_subsets", "look_for_subsets"]
 
 MOST_RESERVED = Fraction(1, 2)
 NAMES_SHOWN = 3
@@ -43,6 +45,8 @@ class Subset:
     """What a document is in plain text."""
     code_token: str | None
     weight: Fraction
+    language_field: str | None = None
+    """The field that tells the language of a record. Then the files also hold the other languages of the study."""
 
     @property
     def category(self) -> str:
@@ -60,14 +64,28 @@ class Subset:
         return sum(file.size_bytes for file in self.files)
 
 
+def distinct_files(subsets: Iterable[Subset]) -> list[InputFile]:
+    """The files of subsets; those that several languages share are there once."""
+    return list(dict.fromkeys(file for subset in subsets for file in subset.files))
+
+
+class _Settings(NamedTuple):
+    """How the files of a subset are read."""
+
+    text: str
+    documents: DocumentUnit
+    code_token: str | None
+    language_field: str | None
+    languages: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class _Found:
     """A subset while its files are being collected."""
 
     key: KeyPath
     """The key of the first entry that has files for it."""
-    settings: tuple[str, DocumentUnit, str | None]
-    """Text field, document unit, code token."""
+    settings: _Settings
     files: dict[object, InputFile] = field(default_factory=dict)
     """By what identifies a file."""
 
@@ -109,16 +127,21 @@ def look_for_subsets(study: StudySettings, mistakes: list[Mistake], *, check_sam
     # If a pattern is wrong, the languages of the corpus are not known.
     if has_gaps:
         return []
-    sizes = {name: (tuple(found[name].files.values()), found[name].settings[0]) for name in names}
-    weights = resolve_weights(study, sizes, mistakes)
+    texts = {
+        name: SubsetText(tuple(each.files.values()), each.settings.text, each.settings.language_field)
+        for name in names
+        if (each := found[name])
+    }
+    weights = resolve_weights(study, texts, mistakes)
     subsets = [
         Subset(
             name=name,
             files=tuple(sorted(found[name].files.values(), key=_sort_key)),
-            text_field=found[name].settings[0],
-            documents=found[name].settings[1],
-            code_token=found[name].settings[2],
+            text_field=found[name].settings.text,
+            documents=found[name].settings.documents,
+            code_token=found[name].settings.code_token,
             weight=weights.get(name, Fraction(1)),
+            language_field=found[name].settings.language_field,
         )
         for name in names
     ]
@@ -140,11 +163,19 @@ def _add_files(
         raise StudyError([study.mistake(place, str(error))]) from error
     if not matches:
         raise StudyError([study.mistake(place, _nothing_matches(study, pattern))])
-    settings = (entry.text or study.corpus.text, entry.documents or study.corpus.documents, entry.code_token)
+    settings = _Settings(
+        entry.text or study.corpus.text,
+        entry.documents or study.corpus.documents,
+        entry.code_token,
+        entry.language_field,
+        tuple(sorted(entry.languages)),
+    )
+    if entry.language_field is not None and (message := _check_language_field(entry, matches)):
+        raise StudyError([study.mistake(place, message)])
     mistakes = []
-    for match in matches:
+    for match, language in _by_language(entry, matches):
         category = entry.category or match.category or DEFAULT_CATEGORY
-        name = SubsetName(category, entry.language or match.language or "")
+        name = SubsetName(category, language)
         subset = found.setdefault(name, _Found(place, settings))
         if settings != subset.settings:
             before = study.mistake(subset.key, "").line
@@ -160,6 +191,26 @@ def _add_files(
         mistakes += _add_match(study, subset, match, place)
     if mistakes:
         raise StudyError(mistakes)
+
+
+def _by_language(entry: SubsetEntry, matches: Iterable[Match]) -> Iterator[tuple[Match, str]]:
+    for match in matches:
+        if entry.language_field is None:
+            yield match, entry.language or match.language or ""
+        else:
+            yield from ((match, language) for language in entry.languages)
+
+
+def _check_language_field(entry: SubsetEntry, matches: Sequence[Match]) -> str:
+    """What is wrong with an entry whose languages are in a field; empty if nothing is."""
+    files = find_files([match.path for match in matches])
+    if plain := [file for file in files if file.format == "text"]:
+        return f"{plain[0].path} is plain text and has no field {entry.language_field!r}; give JSONL or Parquet"
+    if entry.languages:
+        return ""
+    found = ", ".join(f'"{name}"' for name in found_languages(files, str(entry.language_field)))
+    there = f"; its first records have languages = [{found}]" if found else "; no record that was looked at has it"
+    return f'language_field = "{entry.language_field}" needs the languages to read{there}'
 
 
 def _add_match(study: StudySettings, subset: _Found, match: Match, place: KeyPath) -> list[Mistake]:
@@ -178,11 +229,9 @@ def _sort_key(file: InputFile) -> str:
     return os.path.normpath(file.path) if isinstance(file.path, Path) else str(file.path)
 
 
-def _difference(settings: tuple[str, DocumentUnit, str | None], subset: _Found) -> str:
-    names = ("text", "documents", "code_token")
-    return " and ".join(
-        name for name, ours, theirs in zip(names, settings, subset.settings, strict=True) if ours != theirs
-    )
+def _difference(settings: _Settings, subset: _Found) -> str:
+    pairs = zip(_Settings._fields, settings, subset.settings, strict=True)
+    return " and ".join(name for name, ours, theirs in pairs if ours != theirs)
 
 
 def _nothing_matches(study: StudySettings, pattern: PathPattern) -> str:
@@ -232,8 +281,9 @@ def _check_files(study: StudySettings, found: Mapping[SubsetName, _Found], mista
     shared: dict[tuple[SubsetName, SubsetName], list[str]] = {}
     for name, subset in found.items():
         for key, file in subset.files.items():
-            owner = owners.setdefault((key, subset.settings[0]), name)
-            if owner != name:
+            owner = owners.setdefault((key, subset.settings.text), name)
+            # The languages of a field share their files.
+            if owner != name and not (subset.settings.language_field and owner.category == name.category):
                 shared.setdefault((owner, name), []).append(_sort_key(file))
     for (owner, name), paths in shared.items():
         mistakes.append(

@@ -12,17 +12,14 @@ from typing import Literal
 from piecework.common.path_pattern import PathPattern
 from piecework.common.storage import relative_name
 from piecework.common.subset_name import SubsetName
-from piecework.corpus.fields import guess_text_field
+from piecework.corpus.fields import found_languages, guess_text_field, language_fields
 from piecework.corpus.inputs import COMPRESSIONS, FORMATS, InputFile, find_files
-from piecework.corpus.languages import CODE, SOURCE_SUFFIXES, is_language
+from piecework.corpus.languages import CODE, SOURCE_SUFFIXES, UNDETERMINED, is_language
 from piecework.errors import InputError
 from piecework.study.recipe import CODE_TOKENS
 from piecework.study.schema import DEFAULT_CATEGORY
 
 __all__ = ["Group", "Survey", "survey_folder"]
-
-UNDETERMINED = "und"
-"""ISO 639's code for a language that nobody determined."""
 
 _OUTPUT_FILES = frozenset({"run.json", "counts.json", "tokenizer.model"})
 """A folder with one of these files is output of Piecework."""
@@ -53,6 +50,8 @@ class Group:
     """The field of the text; None for plain text."""
     documents: Literal["file", "line"] | None = None
     """The document unit of plain text; None for other formats."""
+    language_field: str | None = None
+    """The field that tells the language, if no path does."""
 
     subsets: tuple[SubsetName, ...] = ()
     """The subsets that its files belong to, sorted by category."""
@@ -322,7 +321,22 @@ def _of_no_language(folder: Path, names: Sequence[_Name], readable: set[str], su
             )
             continue
         files = tuple(find_files(folder / path for path in sorted(paths)))
-        yield from _look_into(folder, Group(patterns, files, language=UNDETERMINED, category=category), survey)
+        group = Group(patterns, files, language=UNDETERMINED, category=category)
+        for each in _look_into(folder, group, survey):
+            yield _with_language_field(each, survey)
+
+
+def _with_language_field(group: Group, survey: Survey) -> Group:
+    """The group with the field that tells its languages, if its records have one."""
+    fields = [] if group.files[0].format == "text" else language_fields(group.files)
+    if not fields:
+        return group
+    languages = found_languages(group.files, fields[0])
+    survey.notes.append(
+        f'{" ".join(group.patterns)}: "{fields[0]}" tells the language; `languages` has those of the first records'
+    )
+    names = tuple(SubsetName(category, language) for category in group.categories for language in languages)
+    return replace(group, language=None, language_field=fields[0], subsets=names)
 
 
 def _group_sources(folder: Path, names: Iterable[_Name]) -> Iterator[Group]:

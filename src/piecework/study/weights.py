@@ -1,6 +1,7 @@
 """The weight of each subset: from the tables of a study, from a CSV, or from a temperature."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -9,11 +10,12 @@ from piecework.common.mistakes import did_you_mean, listed
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.inputs import InputFile
 from piecework.corpus.readers import open_batches
+from piecework.corpus.record_languages import LanguageField, RecordLanguages
 from piecework.errors import InputError, Mistake
 from piecework.study.csv_weights import read_csv
 from piecework.study.schema import StudySettings
 
-__all__ = ["estimate_text_bytes", "resolve_weights", "temperature_weights"]
+__all__ = ["SubsetText", "estimate_text_bytes", "resolve_weights", "temperature_weights"]
 
 # Enough to estimate the share of text in a stored file, given JSON and compression.
 SAMPLED_FILES = 4
@@ -21,11 +23,18 @@ SAMPLED_BYTES = 1 << 20
 
 SMALLEST_WEIGHT = Decimal("0.000001")
 
-_Files = tuple[Sequence[InputFile], str]  # and the text field
+
+@dataclass(frozen=True, slots=True)
+class SubsetText:
+    """The files of a subset, and the fields of its text and language."""
+
+    files: Sequence[InputFile] = ()
+    text_field: str = "text"
+    language_field: str | None = None
 
 
 def resolve_weights(
-    study: StudySettings, subsets: Mapping[SubsetName, _Files], mistakes: list[Mistake]
+    study: StudySettings, subsets: Mapping[SubsetName, SubsetText], mistakes: list[Mistake]
 ) -> dict[SubsetName, Fraction]:
     """The weight of each subset. A weight for a missing language, category or subset is a mistake."""
     if study.weights.csv is not None:
@@ -100,10 +109,12 @@ def _weights_of_csv(
     return table.weights
 
 
-def _weights_by_temperature(subsets: Mapping[SubsetName, _Files], alpha: Fraction) -> dict[SubsetName, Fraction]:
+def _weights_by_temperature(subsets: Mapping[SubsetName, SubsetText], alpha: Fraction) -> dict[SubsetName, Fraction]:
     text_bytes: dict[str, int] = {}
-    for name, (files, text_field) in subsets.items():
-        text_bytes[name.language] = text_bytes.get(name.language, 0) + estimate_text_bytes(files, text_field)
+    for name, text in subsets.items():
+        field = LanguageField(text.language_field, frozenset({name.language})) if text.language_field else None
+        size_bytes = estimate_text_bytes(text.files, text.text_field, language=field)
+        text_bytes[name.language] = text_bytes.get(name.language, 0) + size_bytes
     weights = temperature_weights(text_bytes, alpha)
     return {name: weights[name.language] for name in subsets}
 
@@ -134,11 +145,12 @@ def temperature_weights(text_bytes: Mapping[str, int], alpha: Fraction) -> dict[
     return weights
 
 
-def estimate_text_bytes(files: Sequence[InputFile], text_field: str) -> int:
+def estimate_text_bytes(files: Sequence[InputFile], text_field: str, *, language: LanguageField | None = None) -> int:
     """Estimates the bytes of text in files: their size, times the share of text in a sample of them.
 
-    Languages can be stored in different ways, and a file of .jsonl.zst holds three times the text of a plain one of the
-    same size. Of each format at most four files are looked at, spread evenly, and of each of these one megabyte.
+    Languages can be stored in different ways: a .jsonl.zst holds three times the text of a plain file of the same size.
+    The sample is one megabyte of at most four files of each format, spread evenly. With `language`, only the text in
+    its languages counts.
     """
     by_format: dict[tuple[str, str | None], list[InputFile]] = {}
     for file in files:
@@ -153,9 +165,11 @@ def estimate_text_bytes(files: Sequence[InputFile], text_field: str) -> int:
         text = read = 0
         for index in range(min(SAMPLED_FILES, len(stored))):
             file = stored[index * len(stored) // min(SAMPLED_FILES, len(stored))]
-            batch = next(iter(open_batches([file], text_field=text_field, batch_bytes=SAMPLED_BYTES)), None)
+            languages = None if language is None else RecordLanguages(language)
+            batches = open_batches([file], text_field=text_field, batch_bytes=SAMPLED_BYTES, languages=languages)
+            batch = next(iter(batches), None)
             if batch is not None:
-                text += _text_bytes(batch.documents)
+                text += sum(map(_text_bytes, (batch.documents, *(batch.by_language or {}).values())))
                 read += batch.read_bytes
         total += size_bytes * text // max(1, read)
     return total
