@@ -69,6 +69,7 @@ def test_json(run: Run, folder: Path) -> None:
         "category": "law",
         "language": "is",
         "text": "text",
+        "language_field": None,
         "fields": ["text"],
         "documents": "file",
         "code_token": None,

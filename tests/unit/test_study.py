@@ -207,8 +207,8 @@ def test_sizes_are_compared_with_the_vocabulary(folder: Path) -> None:
         (
             '[corpus]\npath = ["{language}.txt",\n"{category}.txt"]',
             'study.toml:3: path = "{category}.txt" in [corpus]: does not tell the language: put {language} where it '
-            'stands in the path, or make it a [[corpus.subset]] with language = "...", or set language_field = "..." if a '
-            "field of each record tells it",
+            'stands in the path, or make it a [[corpus.subset]] with language = "...", or set language_field = "..." '
+            "if a field of each record tells it",
         ),
         (
             '[corpus]\n[[corpus.subset]]\ncategory = "law"\npath = "a.txt"',
