@@ -36,6 +36,7 @@ COMMANDS = (
     "compare",
     "known",
     "edit",
+    "extend",
     "playground",
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, overload
 
 from piecework.counting.pre_tokens import PreTokenCounts, count_pre_tokens
@@ -10,8 +11,9 @@ from piecework.counting.words import WordCounts, count_words
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
-from piecework.training.extend_byte_level import extend_byte_level
-from piecework.training.extend_words import check_extendable, extend_words, model_normalization
+from piecework.training.extend_byte_level import extend_byte_level, pre_token_usage
+from piecework.training.extend_words import check_extendable, extend_words, model_normalization, word_usage
+from piecework.training.freed_pieces import freed_pieces
 from piecework.training.new_piece import Extended
 
 __all__ = ["count_for", "extend"]
@@ -28,6 +30,8 @@ def extend(
     minimum_frequency: int = ...,
     character_coverage: float | None = ...,
     pad_to_multiple: int | None = ...,
+    replace: bool = ...,
+    usage: Any = ...,
     threads: int = ...,
     progress: Progress | None = ...,
 ) -> Extended[Tokenizer]: ...
@@ -42,6 +46,8 @@ def extend(
     minimum_frequency: int = ...,
     first_id: int | None = ...,
     pad_to_multiple: int | None = ...,
+    replace: bool = ...,
+    usage: Any = ...,
     threads: int = ...,
     progress: Progress | None = ...,
 ) -> Extended[ByteLevelTokenizer]: ...
@@ -56,6 +62,8 @@ def extend(
     character_coverage: float | None = None,
     first_id: int | None = None,
     pad_to_multiple: int | None = None,
+    replace: bool = False,
+    usage: Any = None,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Extended[Tokenizer] | Extended[ByteLevelTokenizer]:
@@ -70,6 +78,10 @@ def extend(
     byte-level tokenizer start at `first_id`, if its special tokens take ids that the file does not show.
     `pad_to_multiple` adds further pieces until the size is a multiple.
 
+    With `replace` the size stays: new pieces take the ids of the old pieces that are least used, of those that no kept
+    merge needs. Use is counted on `usage`, texts or counts like the others; by default on what is trained on, so give
+    text of every language that matters.
+
     >>> import piecework as pw
     >>> old = pw.train(["ein Haus und ein Hof"], vocab_size=24)
     >>> extended = pw.extend(old, ["und hier ein und da ein und"], add=5)
@@ -80,6 +92,8 @@ def extend(
         raise InputError(f"the number of pieces to add must be 0 or more, not {add:,}")
     if not isinstance(tokenizer, Tokenizer | ByteLevelTokenizer):
         raise ModelError(_refusal(tokenizer))
+    if replace and pad_to_multiple is not None:
+        raise InputError("with replace the size stays, so that there is nothing to pad")
     if pad_to_multiple is not None:
         if pad_to_multiple < 1:
             raise InputError(f"pad_to_multiple must be 1 or more, not {pad_to_multiple}")
@@ -88,7 +102,8 @@ def extend(
     if isinstance(tokenizer, Tokenizer):
         if first_id is not None:
             raise InputError("first_id is for byte-level tokenizers; a SentencePiece model shows all its ids")
-        return extend_words(
+        words = partial(
+            extend_words,
             tokenizer,
             counts,
             add=add,
@@ -96,11 +111,34 @@ def extend(
             character_coverage=character_coverage,
             progress=progress,
         )
+        grown = words()
+        if not replace or not grown.added:
+            return grown
+        used = word_usage(grown.tokenizer, counts if usage is None else count_for(tokenizer, usage, threads=threads))
+        return words(freed=_freed(grown, used))
     if character_coverage is not None:
         raise InputError("character_coverage is for SentencePiece models; a byte-level tokenizer has all bytes")
-    return extend_byte_level(
-        tokenizer, counts, add=add, minimum_frequency=minimum_frequency, first_id=first_id, progress=progress
+    tokens = partial(
+        extend_byte_level,
+        tokenizer,
+        counts,
+        add=add,
+        minimum_frequency=minimum_frequency,
+        first_id=first_id,
+        progress=progress,
     )
+    longer = tokens()
+    if not replace or not longer.added:
+        return longer
+    used = pre_token_usage(longer.tokenizer, counts if usage is None else count_for(tokenizer, usage, threads=threads))
+    return tokens(freed=_freed(longer, used))
+
+
+def _freed(grown: Extended[Any], used: Any) -> list[int]:
+    """The old ids that new pieces take, after reserved ones."""
+    size = grown.base.vocab_size
+    new = {piece.id for piece in grown.added}
+    return freed_pieces(grown.tokenizer, used, count=sum(number >= size for number in new), keep=new)
 
 
 def count_for(tokenizer: Tokenizer | ByteLevelTokenizer, texts_or_counts: Any, *, threads: int = 1) -> Any:
