@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from piecework.evaluation.monolingual import train_monolingual
     from piecework.evaluation.overlap import vocabulary_overlap
     from piecework.evaluation.parallel import evaluate_parallel
+    from piecework.evaluation.size_costs import SizeCosts, size_costs
     from piecework.evaluation.tables import Table
     from piecework.evaluation.units import count_units
     from piecework.evaluation.vocabulary import analyse_vocabulary
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from piecework.pipeline.results import StudyResults
     from piecework.pipeline.run import run
     from piecework.study.byte_level_recipe import ByteLevelRecipe
+    from piecework.study.model_shape import ModelShape
     from piecework.study.recipe import Recipe
     from piecework.study.study import Study
     from piecework.tokenizer.any_tokenizer import AnyTokenizer
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from piecework.tokenizer.export import Export, export
     from piecework.tokenizer.load import load_tokenizer
     from piecework.tokenizer.pieces import Piece, VocabularyGroup
+    from piecework.tokenizer.token_bytes import token_bytes
     from piecework.tokenizer.tokenizer import Tokenizer
     from piecework.tokenizer.tokens import Token, Tokens
     from piecework.tokenizer.verify import Verification, verify
@@ -85,12 +88,14 @@ _HOMES = {
     "InputError": "errors",
     "Metric": "evaluation.metrics",
     "ModelError": "errors",
+    "ModelShape": "study.model_shape",
     "Piece": "tokenizer.pieces",
     "PieceworkError": "errors",
     "PreTokenCounts": "counting.pre_tokens",
     "PreTokenizer": "common.pre_tokenizer",
     "Recipe": "study.recipe",
     "RecipeError": "errors",
+    "SizeCosts": "evaluation.size_costs",
     "Study": "study.study",
     "StudyError": "errors",
     "StudyResults": "pipeline.results",
@@ -122,6 +127,8 @@ _HOMES = {
     "load_tokenizer": "tokenizer.load",
     "metric": "evaluation.metrics",
     "run": "pipeline.run",
+    "size_costs": "evaluation.size_costs",
+    "token_bytes": "tokenizer.token_bytes",
     "tokenize": "dataset.tokenize",
     "train": "training.trainer",
     "train_monolingual": "evaluation.monolingual",
@@ -147,12 +154,14 @@ __all__ = [
     "InputError",
     "Metric",
     "ModelError",
+    "ModelShape",
     "Piece",
     "PieceworkError",
     "PreTokenCounts",
     "PreTokenizer",
     "Recipe",
     "RecipeError",
+    "SizeCosts",
     "Study",
     "StudyError",
     "StudyResults",
@@ -184,6 +193,8 @@ __all__ = [
     "load_tokenizer",
     "metric",
     "run",
+    "size_costs",
+    "token_bytes",
     "tokenize",
     "train",
     "train_monolingual",

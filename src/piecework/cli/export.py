@@ -11,11 +11,12 @@ from piecework.cli.terminal import Terminal, format_bytes, format_seconds, verbo
 
 __all__ = ["command"]
 
-FORMATS = ("hf", "sentencepiece", "llama")
+FORMATS = ("hf", "sentencepiece", "llama", "token-bytes")
 RUNTIMES = {
     "hf": "tokenizers and transformers (AutoTokenizer, GPTSw3Tokenizer)",
     "sentencepiece": "SentencePiece",
     "llama": "llama.cpp's convert_hf_to_gguf.py",
+    "token-bytes": "training code that computes bits per byte",
 }
 
 
@@ -27,7 +28,8 @@ RUNTIMES = {
     type=click.Choice(FORMATS),
     required=True,
     help="hf: tokenizer.json and its configuration, tokenizer.model, spiece.model. "
-    "sentencepiece: tokenizer.model, tokenizer.vocab. llama: the files that llama.cpp's converter reads.",
+    "sentencepiece: tokenizer.model, tokenizer.vocab. llama: the files that llama.cpp's converter reads. "
+    "token-bytes: token_bytes.npy, the bytes of text of each id.",
 )
 @click.option("-o", "--out", required=True, type=FolderType(), help="Folder to write into.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
@@ -67,4 +69,4 @@ def command(terminal: Terminal, model: Path, form: str, out: Path, force: bool, 
             "caveats": done.caveats,
         }
         write_json(content)
-    terminal.suggest("verify", out if form != "llama" else model)
+    terminal.suggest("verify", model if form in ("llama", "token-bytes") else out)

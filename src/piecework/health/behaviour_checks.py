@@ -39,7 +39,7 @@ def _round_trip(tokenizer: Native, texts: Sequence[str]) -> Finding:
     texts = [text for text in texts if SPACE not in text]
     lost = [text for text in texts if tokenizer.decode(tokenizer.encode(text)) != text]
     if not lost:
-        return Finding("round-trip", "pass", f"decoding gives back all {len(texts):,} texts, character for character")
+        return Finding("round-trip", "pass", "decoding gives back every text that was tried, character for character")
     shown = listed_pieces([lost[0][:_SHOWN]])
     summary = f"decoding does not give back {len(lost):,} of {len(texts):,} texts, such as {shown!r}"
     if reason := _known_loss(tokenizer):

@@ -56,7 +56,7 @@ STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps", "texts"]] = {
 
 PASSAGES_FILE = "passages.json"
 # Raise this when the same tokenizers and counts give different tables.
-EVALUATION_FORMAT = 3
+EVALUATION_FORMAT = 4
 
 _PACKAGES = ("piecework", "pyarrow", "numpy")
 
@@ -170,7 +170,8 @@ class StudyRun:
         weights_of = counted.counts.weights
         weights = [(name.language, name.category, str(weight)) for name, weight in sorted(weights_of.items())]
         made = self.state.outputs(["passages", *trained.stages.values()])
-        settings = [parallel and parallel.key, self.study.analysis.paper_findings]
+        model = self.study.analysis.model
+        settings = [parallel and parallel.key, self.study.analysis.paper_findings, model and model.model_dump()]
         skipped = counted.counts.description["skipped"]
         key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made, skipped, settings)
         if self.state.is_done("evaluation", key):
@@ -183,6 +184,7 @@ class StudyRun:
                 units=units,
                 parallel=parallel,
                 paper_findings=self.study.analysis.paper_findings,
+                model=model,
                 threads=self.threads,
                 progress=lambda done, total: self.progress("evaluating", done, total),
             )

@@ -19,14 +19,17 @@ from piecework.evaluation.metrics import Array, all_metrics
 from piecework.evaluation.overlap import OverlapCurve, Overlaps
 from piecework.evaluation.parallel import evaluate_parallel
 from piecework.evaluation.piece_columns import piece_columns
+from piecework.evaluation.size_costs import WARNING, SizeCosts, size_costs
 from piecework.evaluation.tables import Table
 from piecework.evaluation.units import EvaluationUnits
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
+from piecework.health.check import check
 from piecework.results.categories import categories_table
 from piecework.results.findings import check_findings, is_like_the_paper
 from piecework.results.languages import languages_table
 from piecework.results.summary import summarise
 from piecework.results.table_names import TITLES
+from piecework.study.model_shape import ModelShape
 from piecework.tokenizer.pieces import GROUP_ORDER
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -54,6 +57,7 @@ def study_tables(
     units: EvaluationUnits,
     parallel: ParallelText | None = None,
     paper_findings: bool | None = None,
+    model: ModelShape | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Table]:
@@ -101,9 +105,22 @@ def study_tables(
         tables["categories"] = categories
     if parallel is not None:
         tables["parallel"] = _parallel(tokenizers, parallel, threads=threads)
+    tables["health"] = check(tokenizers[MULTILINGUAL], counts, threads=threads).table()
+    if model is not None:
+        tables |= _size_costs(size_costs(tokenizers[MULTILINGUAL], counts, model, threads=threads))
     tables["summary"] = summarise(evaluation, overlap, tables.get("parallel"))
     steps.done()
     return {name: Table(tables[name].to_arrow(), title=title) for name, title in TITLES.items() if name in tables}
+
+
+def _size_costs(costs: SizeCosts) -> dict[str, Table]:
+    advice = costs.advice
+    low, high = advice.interval or (None, None)
+    row = (advice.size, low, high, advice.least, advice.still_falls, advice.reason, advice.certainty, WARNING)
+    names = ["vocab_size", "low", "high", "least", "still_falls", "reason", "certainty", "warning"]
+    types: dict[str, pa.DataType] = dict.fromkeys(names[:4], pa.int64()) | {"still_falls": pa.bool_()}
+    types |= dict.fromkeys(names[5:], pa.string())
+    return {"size_costs": costs.table(), "size_advice": Table.of(names, [row], types=types)}
 
 
 def study_units(counts: Counts) -> EvaluationUnits:

@@ -17,7 +17,7 @@ CSV_STEP = 100
 def write_table(table: Table, path: Path) -> list[Path]:
     """Writes Parquet with all rows, and CSV with fewer vocabulary sizes."""
     table.to_parquet(path.with_suffix(".parquet"))
-    if path.name in ("sizes", "overlap_sizes"):
+    if path.name in ("sizes", "overlap_sizes", "size_costs"):
         table = _thinned(table)
     table.to_csv(path.with_suffix(".csv"))
     return [path.with_suffix(".parquet"), path.with_suffix(".csv")]

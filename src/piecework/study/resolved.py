@@ -89,7 +89,8 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
     pivot = {"pivot": analysis.pivot} if analysis.pivot else {}
     sizes = {"vocab_sizes": analysis.vocab_sizes, "monolingual": analysis.monolingual}
     findings = {} if analysis.paper_findings is None else {"paper_findings": analysis.paper_findings}
-    yield from _pairs({**sizes, **parallel, **pivot, **findings})
+    model = {} if analysis.model is None else {"model": analysis.model.model_dump(exclude_none=True)}
+    yield from _pairs({**sizes, **parallel, **pivot, **findings, **model})
     if study.analysis.tokenizers:
         yield from ("", "[analysis.tokenizers]")
         tokenizers = study.analysis.tokenizers.items()
@@ -105,6 +106,8 @@ def _pairs(values: Mapping[str, Any]) -> Iterator[str]:
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(_pairs(value)) + " }"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return _text(value) if isinstance(value, str) else str(value)

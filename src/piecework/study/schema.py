@@ -30,6 +30,7 @@ from piecework.common.mistakes import did_you_mean
 from piecework.common.path_pattern import PathPattern
 from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.errors import Mistake
+from piecework.study.model_shape import ModelShape
 from piecework.study.recipe import Recipe
 from piecework.study.toml_lines import KeyPath
 
@@ -251,6 +252,8 @@ class Analysis(_Table):
     """The language that the others are compared with on parallel text."""
     paper_findings: bool | None = None
     """Whether to test the paper's findings; without a value, if the study has the paper's languages."""
+    model: ModelShape | None = None
+    """The language model that the vocabulary is for: what each size costs it."""
 
 
 def _resolve_recipe(value: object) -> Recipe:

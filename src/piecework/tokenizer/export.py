@@ -9,13 +9,14 @@ from typing import Literal
 
 from piecework.common.files import prepare_output, write_together
 from piecework.tokenizer.hf_files import hf_files, json_bytes, special_token_roles, tokenizer_config
+from piecework.tokenizer.token_bytes import token_bytes_file
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.tokenizer_json import caveats
 
 __all__ = ["FORMATS", "Export", "ExportFormat", "export", "export_hf", "export_llama", "export_sentencepiece"]
 
-ExportFormat = Literal["hf", "sentencepiece", "llama"]
-FORMATS: tuple[ExportFormat, ...] = ("hf", "sentencepiece", "llama")
+ExportFormat = Literal["hf", "sentencepiece", "llama", "token-bytes"]
+FORMATS: tuple[ExportFormat, ...] = ("hf", "sentencepiece", "llama", "token-bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ def export(tokenizer: Tokenizer, folder: str | Path, *, to: ExportFormat, force:
         "hf": export_hf,
         "sentencepiece": export_sentencepiece,
         "llama": export_llama,
+        "token-bytes": export_token_bytes,
     }
     return writers[to](tokenizer, folder, force=force)
 
@@ -79,6 +81,11 @@ def export_llama(tokenizer: Tokenizer, folder: str | Path, *, force: bool = Fals
         "added_tokens.json": json_bytes(symbols),
     }
     return _write(contents, folder, force=force)
+
+
+def export_token_bytes(tokenizer: Tokenizer, folder: str | Path, *, force: bool = False) -> Export:
+    """For training code: `token_bytes.npy` has the bytes of text that each id stands for, to compute bits per byte."""
+    return _write({"token_bytes.npy": token_bytes_file(tokenizer)}, folder, force=force)
 
 
 def _write(contents: Mapping[str, bytes], folder: str | Path, *, force: bool, caveats: tuple[str, ...] = ()) -> Export:

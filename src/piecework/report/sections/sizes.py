@@ -14,6 +14,7 @@ from piecework.report.charts.axes import Format
 from piecework.report.palette import Look
 from piecework.report.scales import format_share, nice_ticks
 from piecework.report.sections.curves import FEW_LINES, curve_chart
+from piecework.report.sections.model_costs import model_costs
 from piecework.report.study_data import StudyData
 
 __all__ = ["marked_sizes", "sizes_section"]
@@ -42,6 +43,7 @@ def sizes_section(data: StudyData) -> Section | None:
         _curves(data, "continued_words", marked, 0.0, "Words of two or more tokens"),
         *_gains(data, marked, unit),
         _choice(data, marked, unit),
+        *model_costs(data, marked),
     ]
     lead = (
         "A larger vocabulary needs fewer tokens, but each piece adds a row to the embeddings of the model, and each "

@@ -12,6 +12,7 @@ from piecework.report.blocks import Figure, Heading, Section, Sheet
 from piecework.report.charts import Bar, BarChart, Column, Histogram
 from piecework.report.charts.axes import MANY_ROWS
 from piecework.report.scales import format_share
+from piecework.report.sections.health import health_sheets
 from piecework.report.study_data import StudyData
 
 __all__ = ["vocabulary_section"]
@@ -39,6 +40,7 @@ def vocabulary_section(data: StudyData) -> Section | None:
             sortable=False,
             title=_groups_title(groups),
         ),
+        *health_sheets(data),
         *_lengths(data),
         *_use(data),
     ]
