@@ -63,7 +63,9 @@ def model_costs(data: StudyData, marked: list[int]) -> list[Figure | Sheet | Not
         ],
     )
     how_to_read = (
-        f"{found['reason']} {found['certainty']} {found['warning']} Training and serving have the same curve: 6 and 2 "
-        "FLOPs for each parameter that a token is multiplied with. The table marks multiples of 64 and 128."
+        "Training and serving have the same curve: 6 and 2 FLOPs for each parameter that a token is multiplied with. "
+        "More pieces make the text shorter and each token more expensive. The table marks multiples of 64 and 128."
     )
-    return [Figure("size-costs", title, how_to_read, chart, sheet)]
+    # The sentence is what a reader needs; the curve is for those who doubt it.
+    sentence = Note(f"{found['reason']} {found['certainty']} {found['warning']}")
+    return [sentence, Figure("size-costs", title, how_to_read, chart, sheet, folded=True)]
