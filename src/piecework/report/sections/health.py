@@ -22,7 +22,7 @@ def health_sheets(data: StudyData) -> list[Sheet]:
     listed = sorted(rows, key=lambda row: order[row["status"]])
     return [
         Sheet.build(
-            "Findings that warn or fail come first. The command "piecework check" lists every piece of a finding.",
+            "Findings that warn or fail come first. The command piecework check lists every piece of a finding.",
             ["check", "status", "finding", "what to do", Heading("tokens saved", "share")],
             [
                 (row["check"], row["status"], printable(row["finding"]), printable(row["advice"]), row["saving"])
