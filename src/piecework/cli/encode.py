@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from piecework.cli.options import text_field_option
 from piecework.cli.terminal import Terminal, verbosity_options
 from piecework.errors import InputError
 
@@ -31,15 +32,21 @@ __all__ = ["command"]
 @click.option("--pieces", "output", flag_value="pieces", help="Write pieces [default].")
 @click.option("--ids", "output", flag_value="ids", help="Write ids.")
 @click.option("--json", "output", flag_value="json", help="Write one JSON object per line: ids, pieces, offsets.")
+@text_field_option
 @click.argument("arguments", nargs=-1, metavar="[FILE | TEXT] | --compare MODEL... TEXT")
 @verbosity_options
 @click.pass_obj
 def command(
-    terminal: Terminal, model: Path | None, compare: bool, output: str | None, arguments: tuple[str, ...]
+    terminal: Terminal,
+    model: Path | None,
+    compare: bool,
+    output: str | None,
+    text_field: str,
+    arguments: tuple[str, ...],
 ) -> None:
-    """Encode TEXT, or each line of FILE (or of stdin), into a line of tokens.
+    """Encode TEXT, each line of a text FILE (or of stdin), or each document of a JSONL or Parquet FILE, into a line.
 
-    FILE is text, plain or compressed (.gz, .zst). An argument that names no file is TEXT. Offsets count characters; the
+    FILE may be compressed (.gz, .zst). An argument that names no file is TEXT. Offsets count characters; the
     end is exclusive.
 
     With --compare, show how each MODEL splits TEXT: tokens alternate between two colours, or are underlined if
@@ -51,6 +58,7 @@ def command(
       echo "Hej världen" | piecework encode --model out/nordic
       piecework encode --model out/nordic/tokenizer.model --ids book.txt > book.ids
       piecework encode --model out/nordic --json book.txt.zst | jq .pieces
+      piecework encode --model out/nordic --ids corpus.jsonl.zst > corpus.ids
       piecework encode --compare first.model second.model "Hej världen"
     """
     if compare:
@@ -68,8 +76,11 @@ def command(
         return
     if Path(file).is_dir():
         raise click.UsageError(f"{file} is a folder; FILE must be a text file")
-    from piecework.cli.lines import read_lines
+    from piecework.cli.lines import has_records, read_lines, read_records
 
+    if file != "-" and has_records(file):
+        _encode(terminal, model, output or "pieces", read_records(file, terminal, text_field=text_field))
+        return
     _encode(terminal, model, output or "pieces", read_lines(file, terminal))
 
 

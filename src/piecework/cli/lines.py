@@ -1,19 +1,21 @@
-"""Lines of a file or of stdin, as soon as they arrive."""
+"""Lines of a file or of stdin, as soon as they arrive; documents of JSONL and Parquet files."""
 
 import sys
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from piecework.cli.streams import stdout_is_broken
 from piecework.cli.terminal import Terminal
-from piecework.corpus.inputs import suffixes
+from piecework.corpus.inputs import FORMATS, suffixes
 from piecework.corpus.limits import MAX_DOCUMENT_BYTES
+from piecework.corpus.readers import open_batches
+from piecework.corpus.skipped import Skipped
 from piecework.corpus.streams import ByteStream, whole_lines
 from piecework.errors import InputError
 
-__all__ = ["read_lines"]
+__all__ = ["has_records", "read_lines", "read_records"]
 
 READ_BYTES = 1 << 20
 
@@ -45,3 +47,29 @@ def read_lines(source: str, terminal: Terminal) -> Iterator[list[bytes]]:
         yield lines
         if stdout_is_broken():
             return
+
+
+def has_records(source: str) -> bool:
+    """Whether a file has documents in records and not in lines, by its name.
+
+    >>> [has_records(name) for name in ("a.jsonl.zst", "a.parquet", "a.txt.gz")]
+    [True, True, False]
+    """
+    return FORMATS.get(suffixes(Path(source))[0]) in ("jsonl", "parquet")
+
+
+def read_records(source: str, terminal: Terminal, *, text_field: str) -> Iterator[list[bytes]]:
+    """Yield lists of documents, in the order of the file. Records that cannot be used are counted in a warning."""
+    skipped = Skipped()
+    found = 0
+    for batch in open_batches([source], text_field=text_field, batch_bytes=READ_BYTES, skipped=skipped):
+        values: Any = batch.documents
+        texts = values if isinstance(values, list) else values.to_pylist()
+        found += len(texts)
+        yield [text.encode() for text in texts]
+        if stdout_is_broken():
+            return
+    if skipped.total:
+        terminal.warn(str(skipped))
+    if not found:
+        raise InputError(f'{source}: no document; records need a string in the field "{text_field}" (--text-field)')

@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import compress
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 from piecework._core import CoreModelError, Encoder, Vocabulary
 from piecework.common.terms import PieceType
 from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
+from piecework.tokenizer.id_arrays import IdArrays, encode_flat
 from piecework.tokenizer.pieces import (
     GROUP_ORDER,
     SPACE,
@@ -279,6 +280,17 @@ class BaseTokenizer:
         output: Literal["arrow"],
     ) -> pa.ListArray[Any]: ...
 
+    @overload
+    def encode_batch(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        threads: int = 1,
+        add_bos: bool = False,
+        add_eos: bool = False,
+        as_arrays: Literal[True],
+    ) -> IdArrays: ...
+
     def encode_batch(
         self,
         texts: Iterable[str | bytes],
@@ -287,10 +299,12 @@ class BaseTokenizer:
         add_bos: bool = False,
         add_eos: bool = False,
         output: Literal["list", "numpy", "arrow"] = "list",
-    ) -> list[list[int]] | list[npt.NDArray[np.int32]] | pa.ListArray[Any]:
+        as_arrays: bool = False,
+    ) -> list[list[int]] | list[npt.NDArray[np.int32]] | pa.ListArray[Any] | IdArrays:
         """The ids of each text; the same for any number of threads.
 
         `output` is "list" for lists of int, "numpy" for arrays of int32, or "arrow" for one array of lists of int32.
+        With `as_arrays` they are one flat array with offsets. `texts` may be an Arrow array of strings.
 
         >>> import piecework as pw
         >>> tokenizer = pw.train(["ha hade"], vocab_size=9)
@@ -301,20 +315,23 @@ class BaseTokenizer:
             raise InputError("encode_batch takes an iterable of texts; use encode for a single text")
         if not 1 <= threads <= MOST_THREADS:
             raise InputError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
+        before, after = self._around(add_bos=add_bos, add_eos=add_eos)
+        is_arrow = hasattr(texts, "__arrow_c_array__")
+        if as_arrays or output != "list":
+            given = texts if is_arrow or isinstance(texts, Sequence) else list(texts)
+            flat = encode_flat(self._encoder, given, threads=threads, before=before, after=after)
+            if as_arrays:
+                return flat
+            if output == "numpy":
+                return [flat.ids[start:end].copy() for start, end in pairwise(flat.offsets.tolist())]
+            import pyarrow as pa
+
+            array: pa.ListArray[Any] = flat.to_arrow().cast(pa.list_(pa.int32()))  # type: ignore[assignment]
+            return array
+        if is_arrow:
+            texts = texts.to_pylist()  # type: ignore[attr-defined]
         batch = self._encoder.encode_batch(texts if isinstance(texts, Sequence) else list(texts), threads)
-        if add_bos or add_eos:
-            before, after = self._around(add_bos=add_bos, add_eos=add_eos)
-            batch = [[*before, *ids, *after] for ids in batch]
-        if output == "list":
-            return batch
-        if output == "numpy":
-            import numpy as np
-
-            return [np.array(ids, np.int32) for ids in batch]
-        import pyarrow as pa
-
-        array: pa.ListArray[Any] = pa.array(batch, pa.list_(pa.int32()))  # type: ignore[assignment]
-        return array
+        return [[*before, *ids, *after] for ids in batch] if before or after else batch
 
     def tokens(self, text: str) -> list[Token]:
         """The tokens of `text` with their offsets in characters."""

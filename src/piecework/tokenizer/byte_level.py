@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 from piecework._core import ByteLevelEncoder, CoreModelError
 from piecework.common.files import prepare_output, replace_atomically, write_together
@@ -19,6 +19,7 @@ from piecework.tokenizer.any_tokenizer import BYTE_PIECES, readable
 from piecework.tokenizer.byte_level_files import load_model, ranks_bytes
 from piecework.tokenizer.byte_level_json import config_bytes, json_bytes
 from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge
+from piecework.tokenizer.id_arrays import IdArrays, encode_flat, flat_ids
 from piecework.tokenizer.pieces import Piece
 from piecework.tokenizer.tokens import Column, Token, Tokens
 
@@ -188,10 +189,35 @@ class ByteLevelTokenizer:
         """The pieces of `text`."""
         return [self.piece_texts[number] for number in self.encode(text, allowed_special=allowed_special)]
 
+    @overload
     def encode_batch(
-        self, texts: Iterable[str | bytes], *, threads: int = 1, allowed_special: AllowedSpecial = ()
-    ) -> list[list[int]]:
-        """The ids of each text; the same for any number of threads."""
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        threads: int = 1,
+        allowed_special: AllowedSpecial = (),
+        as_arrays: Literal[False] = False,
+    ) -> list[list[int]]: ...
+
+    @overload
+    def encode_batch(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        threads: int = 1,
+        allowed_special: AllowedSpecial = (),
+        as_arrays: Literal[True],
+    ) -> IdArrays: ...
+
+    def encode_batch(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        threads: int = 1,
+        allowed_special: AllowedSpecial = (),
+        as_arrays: bool = False,
+    ) -> list[list[int]] | IdArrays:
+        """The ids of each text, or with `as_arrays` one flat array with offsets; the same for any number of threads."""
         if isinstance(texts, str | bytes):
             raise InputError("encode_batch takes an iterable of texts; use encode for a single text")
         if not 1 <= threads <= MOST_THREADS:
@@ -199,8 +225,11 @@ class ByteLevelTokenizer:
         texts = texts if isinstance(texts, Sequence) else list(texts)
         cut = self._cut_out(allowed_special)
         if cut is None and self.pre_tokenizer.is_native:
+            if as_arrays:
+                return encode_flat(self._encoder, texts, threads=threads)
             return self._encoder.encode_batch(texts, threads)
-        return [self._encode_parts(_as_str(text), cut) for text in texts]
+        ids = [self._encode_parts(_as_str(text), cut) for text in texts]
+        return flat_ids(ids) if as_arrays else ids
 
     def _cut_out(self, allowed_special: AllowedSpecial) -> tuple[re.Pattern[str], dict[str, int]] | None:
         """A pattern that finds the allowed special tokens, longer ones first, and their ids."""
