@@ -1,13 +1,17 @@
 """An object store, and a Spark cluster, for all tests of this folder."""
 
+import importlib.util
 import os
+import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cluster.spark import SparkCluster, running_cluster
+from cluster.spark import SETTINGS, SparkCluster, running_cluster
 from cluster.store import running_store, settings
+from piecework.counting.spark_cluster import Cluster, connect
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +37,34 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkClu
     """A master and two workers of one core each."""
     with running_cluster(tmp_path_factory.mktemp("spark")) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python as on a worker that has pyarrow, and neither this package nor what it reads with."""
+    folder = tmp_path_factory.mktemp("bare")
+    site = Path(sysconfig.get_path("purelib"))
+    for name in ("pyarrow", "numpy", "pandas"):
+        spec = importlib.util.find_spec(name)
+        assert spec
+        assert spec.submodule_search_locations
+        place = Path(next(iter(spec.submodule_search_locations)))
+        (folder / name).symlink_to(place)
+        for libraries in place.parent.glob(f"{name}.libs"):
+            (folder / libraries.name).symlink_to(libraries)
+    for needed in ("dateutil", "six.py", "pytz", "tzdata"):
+        for parent in {site, *(Path(path) for path in sys.path if path.endswith("site-packages"))}:
+            if (parent / needed).exists() and not (folder / needed).exists():
+                (folder / needed).symlink_to(parent / needed)
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{folder}" exec "{sys.executable}" -S "$@"\n')
+    python.chmod(0o755)
+    return python
+
+
+@pytest.fixture(scope="module")
+def cluster(spark_cluster: SparkCluster, bare_python: Path) -> Iterator[Cluster]:
+    """One application for all tests, since each would take the workers seconds to start."""
+    conf = {**SETTINGS, "spark.pyspark.python": str(bare_python)}
+    with connect(Cluster(spark_cluster.master, conf), name="tests"):
+        yield Cluster(spark_cluster.master)

@@ -1,23 +1,22 @@
 """Counting on a real Spark cluster: the files of one machine, whatever is killed on the way."""
 
 import os
-import sys
 import sysconfig
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cluster.spark import SETTINGS, SparkCluster, kill
+from cluster.spark import SparkCluster, kill
 from cluster.store import BUCKET
 from counting.corpora import made_up_corpus, made_up_documents, make_study, write, write_corpus
 from piecework.common.storage import RemotePath, upload
 from piecework.counting.local import count
-from piecework.counting.spark_cluster import Cluster, connect
+from piecework.counting.spark_cluster import Cluster
 from piecework.counting.store import Counts
 from piecework.errors import InputError
 from piecework.study.study import Study
@@ -26,39 +25,6 @@ ALL = os.environ.get("PIECEWORK_PARITY") == "all"
 LARGEST = "law_no.jsonl.zst"
 PART = ("law_is.jsonl.zst", LARGEST, "manual_da.jsonl.zst")
 FILES = ("counts.json", "train.parquet", "eval.parquet", "eval_plain.parquet", "subsets.parquet")
-
-
-@pytest.fixture(scope="module")
-def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python as on a worker that has pyarrow, and neither this package nor what it reads with."""
-    folder = tmp_path_factory.mktemp("bare")
-    site = Path(sysconfig.get_path("purelib"))
-    for name in ("pyarrow", "numpy", "pandas"):
-        import importlib.util
-
-        spec = importlib.util.find_spec(name)
-        assert spec
-        assert spec.submodule_search_locations
-        place = Path(next(iter(spec.submodule_search_locations)))
-        (folder / name).symlink_to(place)
-        for libraries in place.parent.glob(f"{name}.libs"):
-            (folder / libraries.name).symlink_to(libraries)
-    for needed in ("dateutil", "six.py", "pytz", "tzdata"):
-        for parent in {site, *(Path(path) for path in sys.path if path.endswith("site-packages"))}:
-            if (parent / needed).exists() and not (folder / needed).exists():
-                (folder / needed).symlink_to(parent / needed)
-    python = folder / "python"
-    python.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{folder}" exec "{sys.executable}" -S "$@"\n')
-    python.chmod(0o755)
-    return python
-
-
-@pytest.fixture(scope="module")
-def cluster(spark_cluster: SparkCluster, bare_python: Path) -> Iterator[Cluster]:
-    """One application for all tests, since each would take the workers seconds to start."""
-    settings = {**SETTINGS, "spark.pyspark.python": str(bare_python)}
-    with connect(Cluster(spark_cluster.master, settings), name="tests"):
-        yield Cluster(spark_cluster.master)
 
 
 def results(folder: Path) -> dict[str, bytes]:

@@ -31,7 +31,7 @@ def cluster_options(command: Command) -> Command:
             type=click.Choice(["local", "spark"]),
             default="local",
             show_default=True,
-            help="Count on this machine or on a Spark cluster; both write the same files.",
+            help="Work on this machine or on a Spark cluster; both write the same files.",
         ),
     ):
         command = option(command)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from piecework.cli.cluster_options import cluster_options, resolve_cluster
 from piecework.cli.options import LocationType, SizeType, documents_option, parse_count, text_field_option
 from piecework.cli.output import write_json
 from piecework.cli.skipped import warn_about_skipped
@@ -57,6 +58,7 @@ class _Sizes(click.ParamType[Any]):
 @click.option("--shard-size", type=SizeType(), help="Input of one shard, as stored [default: 256MB or more].")
 @text_field_option
 @documents_option
+@cluster_options
 @click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
 @click.option("--memory", type=SizeType(), help="Memory limit, as 2GB [default: half of the free memory].")
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
@@ -78,6 +80,9 @@ def command(
     shard_size: int | None,
     text_field: str,
     documents: str,
+    engine: str,
+    master: str | None,
+    conf: tuple[str, ...],
     threads: int | None,
     memory: int | None,
     strict: bool,
@@ -89,7 +94,7 @@ def command(
     Of a study all documents are taken, each as often as the weight of its subset says; a code document starts with its
     code token. INPUT is text, JSONL or Parquet (.gz, .zst), a folder or a glob, local or on s3://.
 
-    The files are the same for any number of threads, and any memory limit. A killed run resumes
+    The files are the same for any number of threads, any memory limit, and on a Spark cluster. A killed run resumes
     with the shards that are left. tokenized.json has counts, checksums and the share of each subset.
 
     \b
@@ -106,6 +111,7 @@ def command(
     from piecework.dataset.special_ids import ids_around
     from piecework.dataset.tokenize import tokenize_plan
 
+    cluster = resolve_cluster(engine, master, conf)
     tokenizer = load_native(model)
     source = _source(inputs, text_field=text_field, documents=documents)
     before, after = ids_around(tokenizer, bos=bos, eos=eos, prepend_bos=prepend_bos, append_eos=append_eos)
@@ -138,6 +144,7 @@ def command(
             force=force,
             progress=progress,
             warn=terminal.warn,
+            cluster=cluster,
         )
     if read:
         text_bytes = sum(row["text_bytes"] for row in dataset.subset_rows)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from piecework.counting.progress import Progress
     from piecework.counting.shards import Shard
 
-__all__ = ["SparkCount"]
+__all__ = ["SparkCount", "Watch", "absolute", "first_line"]
 
 # Rows of the shuffle; adaptive execution joins partitions that turn out small.
 SMALLEST_PARTITIONS, MOST_PARTITIONS = 4, 4096
@@ -73,7 +73,7 @@ class SparkCount:
                 return self._count(session, folder)
         except (Py4JError, PySparkException) as error:
             text = text_of(error)
-            raise InputError(f"counting on Spark: {explain(text) or _first_line(text)}") from error
+            raise InputError(f"counting on Spark: {explain(text) or first_line(text)}") from error
         finally:
             remove_unfinished(folder)
 
@@ -82,7 +82,7 @@ class SparkCount:
 
         size_bytes = self.plan.size_bytes
         self.progress("counting", 0, size_bytes)
-        with _Watch(session, self._show_counting, self.warn) as watch:
+        with Watch(session, self._show_counting, self.warn) as watch:
             rows = self._rows(session).toLocalIterator(prefetchPartitions=True)
             batches = (pa.ipc.open_stream(pa.py_buffer(row[0])).read_all() for row in rows)
             parts = (part for batch in batches for part in _by_table(batch))
@@ -119,7 +119,7 @@ class SparkCount:
             context.addArchive(str(package))
         job = context.broadcast(
             {
-                "shards": [pickle.dumps(_absolute(shard)) for shard in shards],
+                "shards": [pickle.dumps(absolute(shard)) for shard in shards],
                 "sampler": pickle.dumps(self.plan.sampler()),
                 "normalization": pickle.dumps(self.plan.study.recipe.normalization()),
                 "subsets": {str(subset.name): index for index, subset in enumerate(self.plan.subsets)},
@@ -214,7 +214,7 @@ def _by_table(batch: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         start += table["counts"]
 
 
-def _absolute(shard: Shard) -> Shard:
+def absolute(shard: Shard) -> Shard:
     """The shard with paths that do not depend on the folder of the process."""
     slices = tuple(
         replace(part, file=replace(part.file, path=part.file.path.absolute()))
@@ -225,7 +225,7 @@ def _absolute(shard: Shard) -> Shard:
     return replace(shard, slices=slices)
 
 
-class _Watch:
+class Watch:
     """Tells, while Spark is at work, how many tasks of the first stage are done, and what goes wrong."""
 
     def __init__(self, session: SparkSession, show: Callable[[int, int], None], warn: Callable[[str], None]) -> None:
@@ -299,7 +299,8 @@ class _Watch:
         return tracker.getStageInfo(min(stages)) if stages else None
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """The line of a Java stack trace that names the cause."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if re.match(r"(Caused by: )?[\w.]+(Exception|Error): ", line)]
     return (causes or lines or ["it failed without a message"])[-1 if causes else 0]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 __all__ = ["package_archive"]
 
-# What reading and counting import, except pyarrow, which Spark needs anyway.
-COMPANIONS = ("orjson", "zstandard")
+# What reading, counting and encoding import, except pyarrow, which Spark needs anyway.
+COMPANIONS = ("orjson", "zstandard", "google.protobuf", "google._upb")
 
 
 @cache
@@ -48,4 +48,4 @@ def _files() -> Iterator[tuple[str, Path]]:
         for folder in map(Path, spec.submodule_search_locations or ()):
             for path in folder.rglob("*"):
                 if path.suffix in (".py", ".so") and path.name != native.name and "_cffi" not in path.name:
-                    yield f"{name}/{path.relative_to(folder).as_posix()}", path
+                    yield f"{name.replace('.', '/')}/{path.relative_to(folder).as_posix()}", path

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["COLUMNS", "KEYS", "RESULT", "CountTask", "pack"]
+__all__ = ["COLUMNS", "KEYS", "RESULT", "CountTask", "pack", "prepare_worker"]
 
 COLUMNS = "table tinyint, subset int, bucket smallint, opens boolean, text binary, count bigint"
 KEYS = ("table", "subset", "bucket", "opens", "text")
@@ -44,37 +44,12 @@ class CountTask:
         """The rows of each shard, and one row with its result."""
         import pickle
 
-        self._prepare()
+        prepare_worker(self.archive, self.environment)
         job = self.job.value
         for batch in batches:
             index: Any
             for index in batch.column(0).to_pylist():
                 yield from self._rows(index, pickle.loads(job["shards"][index]), pickle.loads(job["sampler"]), job)
-
-    def _prepare(self) -> None:
-        import os
-        import sys
-
-        from pyspark import SparkFiles
-
-        for name, value in self.environment.items():
-            os.environ.setdefault(name, value)
-        folder = SparkFiles.get(self.archive)
-        if folder in sys.path:
-            return
-        # Our version, not the worker's: another version might count differently.
-        for name in [name for name in sys.modules if name.split(".")[0] == "piecework"]:
-            del sys.modules[name]
-        sys.path.insert(0, folder)
-        try:
-            import piecework._core  # noqa: F401
-        except ImportError as error:
-            import platform
-
-            raise ImportError(
-                f"PIECEWORK-WORKER: {platform.node()} cannot load the package that the driver sent: Python "
-                f"{platform.python_version()} on {platform.machine()} ({error})"
-            ) from error
 
     def _rows(self, index: int, shard: Any, sampler: Any, job: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         import pickle
@@ -107,6 +82,33 @@ class CountTask:
             while tables:  # each given up before the next
                 name, table = tables.popitem()
                 yield from _batches(table, job["tables"].index(name), names[language])
+
+
+def prepare_worker(archive: str, environment: Mapping[str, str]) -> None:
+    """Make this worker use the package in the driver's archive."""
+    import os
+    import sys
+
+    from pyspark import SparkFiles
+
+    for name, value in environment.items():
+        os.environ.setdefault(name, value)
+    folder = SparkFiles.get(archive)
+    if folder in sys.path:
+        return
+    # Our version, not the worker's: another version might count differently.
+    for name in [name for name in sys.modules if name.split(".")[0] == "piecework"]:
+        del sys.modules[name]
+    sys.path.insert(0, folder)
+    try:
+        import piecework._core  # noqa: F401
+    except ImportError as error:
+        import platform
+
+        raise ImportError(
+            f"PIECEWORK-WORKER: {platform.node()} cannot load the package that the driver sent: Python "
+            f"{platform.python_version()} on {platform.machine()} ({error})"
+        ) from error
 
 
 def _batches(table: pa.Table, number: int, subset: int) -> Iterator[pa.RecordBatch]:

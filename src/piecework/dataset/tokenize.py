@@ -32,6 +32,7 @@ from piecework.tokenizer.load import load_tokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from piecework.counting.spark_cluster import Cluster
     from piecework.dataset.encoding import AnyNative
     from piecework.dataset.formats import FormatName
 
@@ -59,13 +60,15 @@ def tokenize(
     force: bool = False,
     progress: Progress | None = None,
     warn: Callable[[str], None] = warnings.warn,
+    cluster: Cluster | None = None,
 ) -> TokenizedDataset:
     """Write the token ids of all documents into the folder `out`, in shards for training.
 
     The source is a study, whose subsets are taken as often as their weights say, or files, folders and globs. With
     `sizes` there is a dataset for each of these vocabulary sizes, from one encoding. `eos` and `bos` name the piece to
     append or prepend, where it is not the tokenizer's own. The files are the same for any number of threads and amount
-    of memory, and after any kill: a run with the same arguments resumes.
+    of memory, and after any kill: a run with the same arguments resumes. With a `cluster` each shard is a task of
+    Spark; `threads` then limits the cores of the cluster, and `out` is a folder that its workers reach.
 
     >>> import tempfile, pathlib, piecework as pw
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -107,6 +110,7 @@ def tokenize(
         force=force,
         progress=progress or (lambda _done, _total: None),
         warn=warn,
+        cluster=cluster,
     )
 
 
@@ -122,11 +126,14 @@ def tokenize_plan(
     force: bool,
     progress: Progress,
     warn: Callable[[str], None],
+    cluster: Cluster | None = None,
 ) -> TokenizedDataset:
     """The same for a plan."""
+    if cluster is not None and isinstance(out, Path):
+        out = out.absolute()  # tasks have a folder of their own
     cores = threads or available_cores()
     budget = Budget.share_out(free_memory_bytes() // 2 if memory_bytes is None else memory_bytes, cores)
-    if budget.processes < cores:
+    if budget.processes < cores and cluster is None:
         warn(f"the memory is enough for {budget.processes} of {cores} threads; give more --memory to use all")
     targets = tuple(
         ShardTarget(shard.key, tuple(f"{folder}/{name}".lstrip("/") for folder in plan.folders))
@@ -148,7 +155,7 @@ def tokenize_plan(
             targets={target.key: target for target in targets},
             strict=strict,
         )
-        run = _LocalRun(plan, job, targets, budget.processes, progress, warn)
+        run = _Run(plan, job, targets, budget.processes, progress, warn, cluster, threads)
         try:
             results = run.tokenize(lock)
         finally:
@@ -194,8 +201,8 @@ def _all(skipped: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _LocalRun:
-    """Tokenizes the shards of a plan with processes of this machine."""
+class _Run:
+    """Tokenizes the shards of a plan with processes of this machine, or on a cluster."""
 
     plan: DatasetPlan
     job: TokenizeJob
@@ -203,6 +210,9 @@ class _LocalRun:
     processes: int
     progress: Progress
     warn: Callable[[str], None]
+    cluster: Cluster | None
+    cores: int | None
+    """Of the cluster."""
 
     def tokenize(self, lock: int | None) -> list[TokenizedShard]:
         """The results of all shards; those that are done already are loaded."""
@@ -212,7 +222,8 @@ class _LocalRun:
         done = {index: result for index, result in enumerate(found) if result is not None}
         # Large files that cannot be split come first, so that no process works on one alone at the end.
         left = sorted((index for index in range(len(shards)) if index not in done), key=lambda i: -shards[i].size_bytes)
-        check_readable(shards[index] for index in left)
+        if self.cluster is None:
+            check_readable(shards[index] for index in left)
         done_bytes = sum(shards[index].size_bytes for index in done)
         self.progress(done_bytes, self.plan.size_bytes)
 
@@ -221,6 +232,18 @@ class _LocalRun:
             done_bytes += amount
             self.progress(done_bytes, self.plan.size_bytes)
 
+        if self.cluster is not None:
+            from piecework.dataset.spark import SparkRun
+
+            total = self.plan.size_bytes
+
+            def show(tasks: int, all_tasks: int) -> None:
+                self.progress(done_bytes + (total - done_bytes) * tasks // max(1, all_tasks), total)
+
+            on_cluster = SparkRun(self.cluster, self.plan.source.name, self.cores, show, self.warn)
+            done |= dict(zip(left, on_cluster.tokenize(self.job, [shards[index] for index in left]), strict=True))
+            self.progress(total, total)
+            return [done[index] for index in range(len(shards))]
         job = self._with_threads(len(left))
         with Workers(keep_open=[] if lock is None else [lock], warn=self.warn) as workers:
             results = workers.run(
