@@ -56,6 +56,7 @@ class _Sizes(click.ParamType[Any]):
 @click.option("--bos", metavar="PIECE", help="Prepend this piece instead of the model's own.")
 @click.option("--sizes", type=_Sizes(), help="A dataset for each of these vocabulary sizes, as 32k,64k; one encoding.")
 @click.option("--shard-size", type=SizeType(), help="Input of one shard, as stored [default: 256MB or more].")
+@click.option("--shuffle", type=click.IntRange(min=0), metavar="SEED", help="Shuffle the documents of all subsets.")
 @text_field_option
 @documents_option
 @cluster_options
@@ -78,6 +79,7 @@ def command(
     bos: str | None,
     sizes: list[int] | None,
     shard_size: int | None,
+    shuffle: int | None,
     text_field: str,
     documents: str,
     engine: str,
@@ -123,6 +125,7 @@ def command(
         before=before,
         after=after,
         shard_bytes=shard_size,
+        shuffle=shuffle,
     )
     started = time.monotonic()
     read = False

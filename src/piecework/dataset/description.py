@@ -50,6 +50,7 @@ def read_tokenized(folder: Location) -> dict[str, Any] | None:
 def describe(
     plan: DatasetPlan,
     results: Sequence[TokenizedShard],
+    written: Sequence[TokenizedShard],
     *,
     model: Mapping[str, Any],
     extra_files: Sequence[Mapping[str, Any]] = (),
@@ -57,6 +58,8 @@ def describe(
     """The content of tokenized.json. It has no times: the same documents and settings give the same file."""
     sizes = plan.encoding.sizes
     dataset_format = FORMATS[plan.format]
+    # A shuffled shard has documents of all subsets.
+    subsets = [str(shard.subset) for shard in plan.shards] if plan.shuffle is None else [""] * len(plan.names)
     return {
         "format": FORMAT_VERSION,
         "key": plan.key,
@@ -75,7 +78,7 @@ def describe(
         "shards": [
             {
                 "name": name,
-                "subset": str(shard.subset),
+                "subset": subset,
                 "documents": result.statistics["documents"],
                 "tokens": list(result.tokens),
                 "files": [
@@ -88,7 +91,7 @@ def describe(
                     for file in files
                 ],
             }
-            for name, shard, result in zip(plan.names, plan.shards, results, strict=True)
+            for name, subset, result in zip(plan.names, subsets, written, strict=True)
         ],
         "inputs": _inputs(plan, results),
         "skipped": [

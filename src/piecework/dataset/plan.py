@@ -21,6 +21,7 @@ from piecework.corpus.inputs import find_files
 from piecework.counting.shards import Shard, plan_shards
 from piecework.dataset.encoding import AnyNative, EncodingSettings, code_token_id
 from piecework.dataset.formats import FORMATS, FormatName
+from piecework.dataset.shard_store import ShardTarget
 from piecework.dataset.sizes import check_sizes
 from piecework.errors import InputError
 from piecework.study.subsets import Subset, find_subsets
@@ -36,6 +37,7 @@ __all__ = ["DatasetPlan", "Source", "make_plan", "model_bytes"]
 SMALLEST_SHARD_BYTES = 256_000_000
 LARGEST_SHARD_BYTES = 8_000_000_000
 MOST_SHARDS = 1024
+MOST_BUCKETS = 4096
 FORMAT_VERSION = 1
 
 
@@ -90,7 +92,7 @@ class DatasetPlan:
     shards: tuple[Shard, ...]
     """In the order of their documents."""
     names: tuple[str, ...]
-    """Of the shards, without a suffix."""
+    """Of the dataset's shards, without a suffix. Unless they are shuffled, they are those of `shards`."""
     format: FormatName
     encoding: EncodingSettings
     folders: tuple[str, ...]
@@ -98,11 +100,34 @@ class DatasetPlan:
     settings: Mapping[str, Any]
     key: str
     """A hash of the settings and of all files."""
+    shuffle: int | None = None
+    """The seed that documents are shuffled with."""
 
     @property
     def size_bytes(self) -> int:
         """The stored size of all files to read."""
         return sum(shard.size_bytes for shard in self.shards)
+
+    @property
+    def targets(self) -> tuple[ShardTarget, ...]:
+        """Where the shards of the dataset go."""
+        if self.shuffle is None:
+            keys = [shard.key for shard in self.shards]
+        else:
+            keys = [hashlib.blake2b(f"{self.key} {name}".encode(), digest_size=16).hexdigest() for name in self.names]
+        return tuple(
+            ShardTarget(key, tuple(f"{folder}/{name}".lstrip("/") for folder in self.folders))
+            for key, name in zip(keys, self.names, strict=True)
+        )
+
+    @property
+    def input_targets(self) -> tuple[ShardTarget, ...]:
+        """Where the documents of each input shard go first."""
+        if self.shuffle is None:
+            return self.targets
+        return tuple(
+            ShardTarget(shard.key, (f"input-{number}",) * len(self.folders)) for number, shard in enumerate(self.shards)
+        )
 
     @property
     def weights(self) -> dict[SubsetName, Fraction]:
@@ -119,6 +144,7 @@ def make_plan(
     before: Sequence[int] = (),
     after: Sequence[int] = (),
     shard_bytes: int | None = None,
+    shuffle: int | None = None,
 ) -> DatasetPlan:
     """The plan for these documents, from the files as they are now."""
     own = tokenizer.vocab_size
@@ -157,15 +183,20 @@ def make_plan(
         shard_bytes = min(max(SMALLEST_SHARD_BYTES, size_bytes // MOST_SHARDS), LARGEST_SHARD_BYTES)
     shards = plan_shards(
         source.subsets,
-        json.dumps(settings),
+        json.dumps([settings, shuffle, shard_bytes] if shuffle is not None else settings),
         folder=source.folder,
         shard_bytes=shard_bytes,
         clean_up=source.clean_up,
         in_order=True,
     )
+    names = _names(source, shards)
+    if shuffle is not None:
+        count = -(-sum(shard.size_bytes for shard in shards) // shard_bytes)
+        names = tuple(f"shuffled-{number:05d}" for number in range(min(max(1, count), MOST_BUCKETS)))
+        settings["shuffle"] = shuffle
     key = hashlib.sha256("".join([json.dumps(settings), *(shard.key for shard in shards)]).encode()).hexdigest()
     folders = tuple(str(size) for size in wanted) if sizes else ("",)
-    return DatasetPlan(source, tuple(shards), _names(source, shards), format_name, encoding, folders, settings, key)
+    return DatasetPlan(source, tuple(shards), names, format_name, encoding, folders, settings, key, shuffle)
 
 
 def _names(source: Source, shards: Sequence[Shard]) -> tuple[str, ...]:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from piecework.common.manifest import write_manifest
 from piecework.common.storage import Location, RemotePath, locate
-from piecework.counting.local import check_readable
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size
-from piecework.counting.processes import Workers
 from piecework.dataset.dataset import TokenizedDataset
 from piecework.dataset.description import TOKENIZED, describe, file_row
 from piecework.dataset.output import existing_dataset, open_folder, publish_file
 from piecework.dataset.plan import DatasetPlan, Source, make_plan, model_bytes
-from piecework.dataset.shard_result import TokenizedShard
-from piecework.dataset.shard_store import LocalStore, RemoteStore, ShardTarget
+from piecework.dataset.run import DatasetRun, Progress
+from piecework.dataset.shard_store import LocalStore, RemoteStore
 from piecework.dataset.special_ids import ids_around
-from piecework.dataset.worker import TokenizeJob, tokenize_shard
 from piecework.errors import InputError
 from piecework.study.study import Study
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
@@ -37,9 +30,6 @@ if TYPE_CHECKING:
     from piecework.dataset.formats import FormatName
 
 __all__ = ["tokenize", "tokenize_plan"]
-
-Progress = Callable[[int, int], None]
-"""Called with the stored bytes that were read, and with all there are."""
 
 
 def tokenize(
@@ -54,6 +44,7 @@ def tokenize(
     eos: str | None = None,
     bos: str | None = None,
     shard_size: int | str | None = None,
+    shuffle: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     strict: bool = False,
@@ -66,9 +57,12 @@ def tokenize(
 
     The source is a study, whose subsets are taken as often as their weights say, or files, folders and globs. With
     `sizes` there is a dataset for each of these vocabulary sizes, from one encoding. `eos` and `bos` name the piece to
-    append or prepend, where it is not the tokenizer's own. The files are the same for any number of threads and amount
-    of memory, and after any kill: a run with the same arguments resumes. With a `cluster` each shard is a task of
+    append or prepend, where it is not the tokenizer's own. With `shuffle`, a seed, the documents of all subsets are
+    mixed; that takes no more memory, and twice the room on disk while it runs. With a `cluster` each shard is a task of
     Spark; `threads` then limits the cores of the cluster, and `out` is a folder that its workers reach.
+
+    The files are the same for any number of threads and amount of memory, and after any kill: a run with the same
+    arguments resumes.
 
     >>> import tempfile, pathlib, piecework as pw
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -98,6 +92,7 @@ def tokenize(
         before=before,
         after=after,
         shard_bytes=parse_size(shard_size) if isinstance(shard_size, str) else shard_size,
+        shuffle=shuffle,
     )
     return tokenize_plan(
         plan,
@@ -135,37 +130,25 @@ def tokenize_plan(
     budget = Budget.share_out(free_memory_bytes() // 2 if memory_bytes is None else memory_bytes, cores)
     if budget.processes < cores and cluster is None:
         warn(f"the memory is enough for {budget.processes} of {cores} threads; give more --memory to use all")
-    targets = tuple(
-        ShardTarget(shard.key, tuple(f"{folder}/{name}".lstrip("/") for folder in plan.folders))
-        for shard, name in zip(plan.shards, plan.names, strict=True)
-    )
+    if plan.shuffle is not None and isinstance(out, RemotePath):
+        raise InputError(f"{out}: a shuffled dataset is gathered on a local disk; write it there and copy it")
     with open_folder(out, plan, force=force) as lock:
         if (existing := existing_dataset(out, plan, strict=strict)) is not None:
             return existing
         store = RemoteStore(out) if isinstance(out, RemotePath) else LocalStore(out)
-        store.remove_unfinished()
-        store.remove_others(targets)
-        job = TokenizeJob(
-            store=store,
-            encoding=plan.encoding,
-            format=plan.format,
-            tokenizer_name=tokenizer_name,
-            weights=plan.weights,
-            seed=plan.source.seed,
-            targets={target.key: target for target in targets},
+        run = DatasetRun(
+            plan,
+            store,
+            tokenizer_name,
+            processes=budget.processes,
             strict=strict,
+            progress=progress,
+            warn=warn,
+            cluster=cluster,
+            cores=threads,
         )
-        run = _Run(plan, job, targets, budget.processes, progress, warn, cluster, threads)
-        try:
-            results = run.tokenize(lock)
-        finally:
-            store.remove_unfinished()
-        if not any(result.statistics["read_documents"] for result in results):
-            from piecework.dataset.description import skipped_records
-
-            shards = f"{len(plan.shards):,} shard{'s' if len(plan.shards) != 1 else ''}"
-            raise InputError(f"no document in {shards}: {_all(skipped_records(plan, results))}")
-        store.publish(targets, results)
+        results, written = run.tokenize(lock)
+        store.publish(plan.targets, written)
         extra = []
         for folder, size in zip(plan.folders, plan.encoding.sizes, strict=True):
             if folder:
@@ -180,7 +163,7 @@ def tokenize_plan(
             "sha256": plan.settings["model"],
             "vocab_size": tokenizer.vocab_size,
         }
-        description = describe(plan, results, model=model, extra_files=extra)
+        description = describe(plan, results, written, model=model, extra_files=extra)
         if isinstance(out, RemotePath):
             from piecework.common.manifest import seal
 
@@ -189,75 +172,3 @@ def tokenize_plan(
             write_manifest(out / TOKENIZED, description)
         store.remove_partial()
     return TokenizedDataset(out, description)
-
-
-def _all(skipped: Any) -> Any:
-    from piecework.corpus.skipped import Skipped
-
-    total = Skipped()
-    for one in skipped.values():
-        total.update(one)
-    return total
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Tokenizes the shards of a plan with processes of this machine, or on a cluster."""
-
-    plan: DatasetPlan
-    job: TokenizeJob
-    targets: tuple[ShardTarget, ...]
-    processes: int
-    progress: Progress
-    warn: Callable[[str], None]
-    cluster: Cluster | None
-    cores: int | None
-    """Of the cluster."""
-
-    def tokenize(self, lock: int | None) -> list[TokenizedShard]:
-        """The results of all shards; those that are done already are loaded."""
-        shards = self.plan.shards
-        with ThreadPoolExecutor(self.processes) as pool:  # checksums are computed without the GIL
-            found = list(pool.map(self.job.store.load, self.targets))
-        done = {index: result for index, result in enumerate(found) if result is not None}
-        # Large files that cannot be split come first, so that no process works on one alone at the end.
-        left = sorted((index for index in range(len(shards)) if index not in done), key=lambda i: -shards[i].size_bytes)
-        if self.cluster is None:
-            check_readable(shards[index] for index in left)
-        done_bytes = sum(shards[index].size_bytes for index in done)
-        self.progress(done_bytes, self.plan.size_bytes)
-
-        def progress(amount: int) -> None:
-            nonlocal done_bytes
-            done_bytes += amount
-            self.progress(done_bytes, self.plan.size_bytes)
-
-        if self.cluster is not None:
-            from piecework.dataset.spark import SparkRun
-
-            total = self.plan.size_bytes
-
-            def show(tasks: int, all_tasks: int) -> None:
-                self.progress(done_bytes + (total - done_bytes) * tasks // max(1, all_tasks), total)
-
-            on_cluster = SparkRun(self.cluster, self.plan.source.name, self.cores, show, self.warn)
-            done |= dict(zip(left, on_cluster.tokenize(self.job, [shards[index] for index in left]), strict=True))
-            self.progress(total, total)
-            return [done[index] for index in range(len(shards))]
-        job = self._with_threads(len(left))
-        with Workers(keep_open=[] if lock is None else [lock], warn=self.warn) as workers:
-            results = workers.run(
-                functools.partial(tokenize_shard, job),
-                [shards[index] for index in left],
-                processes=self.processes,
-                progress=progress,
-            )
-            with contextlib.closing(results):
-                done |= {left[index]: result for index, result in results}
-        return [done[index] for index in range(len(shards))]
-
-    def _with_threads(self, shards: int) -> TokenizeJob:
-        """Cores for which there is no shard encode within the processes of the others."""
-        from dataclasses import replace
-
-        return replace(self.job, threads=max(1, self.processes // max(1, shards)))

@@ -6,8 +6,9 @@ import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 from piecework.common.storage import RemotePath
 from piecework.common.subset_name import SubsetName
@@ -21,8 +22,10 @@ from piecework.counting.shards import Shard
 from piecework.counting.worker import check_nothing_skipped, check_unchanged, encoded
 from piecework.dataset.encoding import EncodingSettings, cached_encoder
 from piecework.dataset.formats import FORMATS, FormatName
+from piecework.dataset.raw_files import ShardWriter
 from piecework.dataset.shard_result import TokenizedShard
 from piecework.dataset.shard_store import LocalStore, RemoteStore, ShardTarget, stem_in
+from piecework.dataset.shuffle import SpillWriter
 from piecework.errors import InputError
 
 __all__ = ["LIMITS", "TokenizeJob", "tokenize_shard"]
@@ -49,7 +52,17 @@ class TokenizeJob:
     strict: bool = False
     threads: int = 1
     """Within the process; the ids are the same for any number."""
-    _sampler: Sampler | None = field(init=False, default=None)
+    shuffle: tuple[int, int] | None = None
+    """The seed and the number of buckets of a shuffle."""
+
+    def open_writers(self, folder: Path, shard: Shard) -> list[ShardWriter]:
+        """The writers of a shard's files, one for each vocabulary size."""
+        stems = [(stem_in(folder, index), width) for index, width in enumerate(self.encoding.widths)]
+        if self.shuffle is not None:
+            seed, buckets = self.shuffle
+            name = self.targets[shard.key].stems[0]  # the number of the shard: a corpus may move
+            return [SpillWriter(stem, width, seed=f"{seed} {name}", buckets=buckets) for stem, width in stems]
+        return [FORMATS[self.format].open(stem, width, self.tokenizer_name) for stem, width in stems]
 
 
 def tokenize_shard(job: TokenizeJob, shard: Shard, report: Callable[[int], None]) -> TokenizedShard:
@@ -62,11 +75,7 @@ def tokenize_shard(job: TokenizeJob, shard: Shard, report: Callable[[int], None]
     slices = []
     hashes = []
     with job.store.new(target) as folder:
-        dataset_format = FORMATS[job.format]
-        writers = [
-            dataset_format.open(stem_in(folder, index), width, job.tokenizer_name)
-            for index, width in enumerate(job.encoding.widths)
-        ]
+        writers = job.open_writers(folder, shard)
         for part in shard.slices:
             skipped = Skipped()
             lines = 0
