@@ -196,6 +196,15 @@ def test_a_dataset_is_replaced_with_force_only(tmp_path: Path, corpus_file: Path
         pw.tokenize(corpus_file, tokenizer, out=out, threads=1, to="numpy")
 
 
+def test_killed_after_all_was_written(tmp_path: Path, corpus_file: Path, tokenizer: pw.Tokenizer) -> None:
+    out = tmp_path / "out"
+    first = pw.tokenize(corpus_file, tokenizer, out=out, threads=1)
+    (out / ".partial").mkdir()
+    (out / ".partial/publishing").write_bytes(b"")
+    assert pw.tokenize(corpus_file, tokenizer, out=out, threads=1).description == first.description
+    assert not (out / ".partial").exists()
+
+
 def test_two_runs_in_one_folder(tmp_path: Path, corpus_file: Path, tokenizer: pw.Tokenizer) -> None:
     from piecework.counting.lock import locked
 

@@ -133,9 +133,10 @@ def tokenize_plan(
     if plan.shuffle is not None and isinstance(out, RemotePath):
         raise InputError(f"{out}: a shuffled dataset is gathered on a local disk; write it there and copy it")
     with open_folder(out, plan, force=force) as lock:
-        if (existing := existing_dataset(out, plan, strict=strict)) is not None:
-            return existing
         store = RemoteStore(out) if isinstance(out, RemotePath) else LocalStore(out)
+        if (existing := existing_dataset(out, plan, strict=strict)) is not None:
+            store.remove_partial()  # a run may have been killed after it had written all
+            return existing
         run = DatasetRun(
             plan,
             store,
