@@ -11,7 +11,9 @@ import tiktoken
 import tokenizers
 
 import piecework as pw
+from extend.python_method import continued_bpe, encoded_rows
 from extend.slow_extension import slow_extend_bytes
+from installed_text import lines
 
 LETTERS = ("ab", "abc", "abcde", "aåb", "aж漢", "a\u0301be ")
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -141,3 +143,16 @@ def test_counts_of_another_pre_tokenizer_are_refused() -> None:
     tokenizer = pw.train(counts, pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=258))
     with pytest.raises(pw.InputError, match="count the text again"):
         pw.extend(tokenizer, pw.count_pre_tokens(["a"], pre_tokenizer="llama3"), add=1)
+
+
+def test_the_published_method_gives_the_same_merges() -> None:
+    texts = lines("is")[:3000]
+    old = pw.train(
+        pw.count_pre_tokens(lines("da")[:2000], pre_tokenizer="gpt2"),
+        pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=2000),
+    )
+    counts = pw.count_pre_tokens(texts, pre_tokenizer="gpt2")
+    extended = pw.extend(old, counts, add=300)
+    words, numbers = zip(*counts.items(), strict=True)
+    rows = encoded_rows(old.encode_batch(words), numbers)
+    assert [piece.parts for piece in extended.added] == continued_bpe(rows, old.model.tokens, add=300)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 from typing import Any
 
@@ -146,3 +147,14 @@ def test_other_kinds_are_refused_with_the_reason() -> None:
         pw.extend(plain, nfkc, add=1)
     with pytest.raises(pw.ModelError, match="cannot be extended"):
         pw.extend(object(), ["ab"], add=1)  # type: ignore[call-overload]
+
+
+def test_a_unigram_model_is_refused() -> None:
+    data = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["ab abc abcd bcd"] * 9), model_writer=data, vocab_size=9, model_type="unigram"
+    )
+    from piecework.tokenizer.outside_sentencepiece import load_model
+
+    with pytest.raises(pw.ModelError, match="SentencePiece unigram tokenizer cannot be extended"):
+        pw.extend(load_model(data.getvalue(), source="x.model"), ["ab"], add=1)  # type: ignore[call-overload]
