@@ -50,19 +50,21 @@ struct TextColumns {
   }
 };
 
-// Units: their buckets as bytes and their `opens` flags as bits, then text and count.
+// Units: their buckets and contexts as bytes and their `opens` flags as bits, then text and count.
 struct UnitColumns : TextColumns {
-  std::string buckets, opens;
+  std::string buckets, contexts, opens;
 
   void add(const CountedUnit& unit) {
     if (buckets.size() % 8 == 0) opens += '\0';
-    opens.back() = static_cast<char>(opens.back() | unit.opens_document << buckets.size() % 8);
+    opens.back() = static_cast<char>(opens.back() | (unit.context & UnitContext::kOpens) << buckets.size() % 8);
     buckets += static_cast<char>(unit.bucket);
+    contexts += static_cast<char>(unit.context);
     data += unit.bytes;
     end_row(unit.count);
   }
-  std::tuple<View<uint8_t>, View<uint8_t>, View<int64_t>, View<uint8_t>, View<uint64_t>> take() {
-    auto flags = std::tuple{to_view<uint8_t>(std::move(buckets)), to_view<uint8_t>(std::move(opens))};
+  std::tuple<View<uint8_t>, View<uint8_t>, View<uint8_t>, View<int64_t>, View<uint8_t>, View<uint64_t>> take() {
+    auto flags = std::tuple{to_view<uint8_t>(std::move(buckets)), to_view<uint8_t>(std::move(contexts)),
+                            to_view<uint8_t>(std::move(opens))};
     return std::tuple_cat(std::move(flags), TextColumns::take());
   }
 };

@@ -8,11 +8,13 @@
 #include <optional>
 #include <tuple>
 
+#include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/ids.hpp"
 #include "bindings/packed_ids.hpp"
 #include "bindings/text.hpp"
 #include "encode/byte_level_encoder.hpp"
+#include "encode/byte_level_tracer.hpp"
 
 namespace piecework {
 namespace {
@@ -42,6 +44,29 @@ nb::list encode_batch(const ByteLevelEncoder& encoder, nb::sequence texts, unsig
   return id_lists(results);
 }
 
+// Whether each text, as one pre-token, becomes one token: that of its index.
+Array<bool> whole_tokens(const ByteLevelEncoder& encoder, const std::vector<nb::bytes>& texts) {
+  std::vector<uint8_t> whole(texts.size());
+  ByteLevelTracer tracer(encoder.merger());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (!texts[i].size()) continue;
+    tracer.trace({texts[i].c_str(), texts[i].size()});
+    whole[i] = tracer.tokens().size() == 1 && tracer.tokens()[0].id == i;
+  }
+  return to_array<bool>(std::move(whole), {texts.size()});
+}
+
+// The merges of a pre-token in the order in which they happen: begin, middle, end, rank, from and id of each.
+auto merges_of(const ByteLevelEncoder& encoder, nb::bytes pre_token) {
+  ByteLevelTracer tracer(encoder.merger());
+  tracer.trace({pre_token.c_str(), pre_token.size()});
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>> merges;
+  for (const auto& [begin, middle, end, rank, from, id] : tracer.merges()) {
+    merges.emplace_back(begin, middle, end, rank, from, id);
+  }
+  return merges;
+}
+
 }  // namespace
 
 void bind_byte_level(nb::module_& m) {
@@ -57,7 +82,9 @@ void bind_byte_level(nb::module_& m) {
           nb::arg("tokens"), nb::kw_only(), nb::arg("merges").none(), nb::arg("whole_pre_tokens"),
           nb::arg("pre_tokenizer").none())
       .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
-      .def("encode_packed", &encode_packed<ByteLevelEncoder>, nb::arg("texts"), nb::arg("packers"), nb::arg("threads"));
+      .def("encode_packed", &encode_packed<ByteLevelEncoder>, nb::arg("texts"), nb::arg("packers"), nb::arg("threads"))
+      .def("whole_tokens", &whole_tokens, nb::arg("tokens"))
+      .def("merges", &merges_of, nb::arg("pre_token"));
 }
 
 }  // namespace piecework

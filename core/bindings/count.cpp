@@ -222,11 +222,16 @@ void bind_count(nb::module_& m) {
   nb::class_<DocumentCounter>(m, "DocumentCounter")
       .def(
           "__init__",
-          [](DocumentCounter* self, size_t max_line_bytes, std::shared_ptr<const Normalizer> normalizer, Split split) {
-            new (self) DocumentCounter({max_line_bytes, std::move(normalizer), split});
+          [](DocumentCounter* self, size_t max_line_bytes, std::shared_ptr<const Normalizer> normalizer, Split split,
+             const PreTokenizer* pre_tokenizer) {
+            if (pre_tokenizer) {
+              new (self) DocumentCounter(*pre_tokenizer);
+            } else {
+              new (self) DocumentCounter(CountSettings{max_line_bytes, std::move(normalizer), split});
+            }
           },
           nb::kw_only(), nb::arg("max_line_bytes") = 0, nb::arg("normalizer") = nb::none(),
-          nb::arg("split") = Split::words)
+          nb::arg("split") = Split::words, nb::arg("pre_tokenizer") = nb::none())
       .def(
           "add_training",
           [](DocumentCounter& counter, nb::sequence documents, uint64_t copies) {

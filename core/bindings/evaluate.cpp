@@ -11,14 +11,15 @@
 #include "bindings/arrays.hpp"
 #include "bindings/arrow.hpp"
 #include "bindings/bindings.hpp"
+#include "evaluate/byte_level_evaluator.hpp"
 #include "evaluate/evaluator.hpp"
 
 namespace piecework {
 namespace {
 
-void add_units(UnitSet& units, uint32_t group, nb::handle buckets, nb::handle opens, nb::handle texts,
+void add_units(UnitSet& units, uint32_t group, nb::handle buckets, nb::handle contexts, nb::handle texts,
                nb::handle counts) {
-  const ArrowInput bucket_input(buckets), open_input(opens), text_input(texts), count_input(counts);
+  const ArrowInput bucket_input(buckets), context_input(contexts), text_input(texts), count_input(counts);
   const std::vector<std::string_view> strings = arrow_strings(*text_input.schema, *text_input.array);
   const auto column = [&](const ArrowInput& input, std::string_view format) {
     if (std::string_view(input.schema->format) != format ||
@@ -28,10 +29,10 @@ void add_units(UnitSet& units, uint32_t group, nb::handle buckets, nb::handle op
     return input.array->buffers[1];
   };
   const auto* bucket = static_cast<const uint8_t*>(column(bucket_input, "C")) + bucket_input.array->offset;
-  const auto* open = static_cast<const uint8_t*>(column(open_input, "C")) + open_input.array->offset;
+  const auto* context = static_cast<const uint8_t*>(column(context_input, "C")) + context_input.array->offset;
   const auto* count = static_cast<const uint64_t*>(column(count_input, "L")) + count_input.array->offset;
   nb::gil_scoped_release unlocked;
-  units.add(group, {strings, bucket, open, count});
+  units.add(group, {strings, bucket, context, count});
 }
 
 // What `evaluate` gives, each an array; the axes are those of `Evaluation`, and fields of a struct are the last one.
@@ -49,7 +50,11 @@ nb::tuple field_names() {
   return nb::tuple(names);
 }
 
-EvaluationArrays evaluate(const Encoder& encoder, UnitSet& units, std::vector<uint32_t> merges,
+size_t vocabulary_size(const Encoder& encoder) { return encoder.model().size(); }
+size_t vocabulary_size(const ByteLevelEncoder& encoder) { return encoder.merger().size(); }
+
+template <class AnyEncoder>
+EvaluationArrays evaluate(const AnyEncoder& encoder, UnitSet& units, std::vector<uint32_t> merges,
                           std::vector<uint32_t> sizes, std::vector<uint32_t> blocks, uint32_t frequency_groups,
                           unsigned threads) {
   const EvaluationRequest request{std::move(merges), std::move(sizes), std::move(blocks), frequency_groups, threads};
@@ -65,7 +70,7 @@ EvaluationArrays evaluate(const Encoder& encoder, UnitSet& units, std::vector<ui
   const size_t size_count = has_sizes ? request.sizes.size() : 0, points = has_sizes ? request.merges.size() + 1 : 0;
   const size_t only_in = result.types.size() / (tables * (table_groups + 1));
   const FrequencyTable& frequencies = result.frequencies;
-  const std::vector<size_t> shape{frequencies.groups(), encoder.model().size()};
+  const std::vector<size_t> shape{frequencies.groups(), vocabulary_size(encoder)};
   const auto write = [&](auto* out) { frequencies.write_by_group(out); };
   EvaluationArrays out;
   out.totals = nb::cast(to_array<int64_t>(std::move(result.totals), {groups, UnitSet::kBuckets, kFields<TokenTotals>}));
@@ -111,6 +116,12 @@ Array<int64_t> text_totals(UnitSet& units) {
   return to_array<int64_t>(std::move(totals), {units.groups(), UnitSet::kBuckets, kFields<UnitSet::TextTotals>});
 }
 
+template <class AnyEncoder>
+void bind_evaluate_with(nb::module_& m) {
+  m.def("evaluate", &evaluate<AnyEncoder>, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"),
+        nb::arg("sizes"), nb::arg("blocks"), nb::arg("frequency_groups"), nb::arg("threads"));
+}
+
 template <class Given>
 void bind_smaller_frequencies(nb::module_& m) {
   m.def("smaller_frequencies", &smaller_frequencies_from<Given>, nb::arg("encoder"), nb::kw_only(), nb::arg("merges"),
@@ -121,9 +132,18 @@ void bind_smaller_frequencies(nb::module_& m) {
 
 void bind_evaluate(nb::module_& m) {
   nb::class_<UnitSet>(m, "UnitSet")
-      .def(nb::init<uint32_t, bool>(), nb::arg("groups"), nb::kw_only(), nb::arg("cut_lines"))
+      .def(
+          "__init__",
+          [](UnitSet* self, uint32_t groups, bool cut_lines, bool pre_tokens) {
+            if (pre_tokens) {
+              new (self) UnitSet(groups, UnitSet::kOfPreTokens);
+            } else {
+              new (self) UnitSet(groups, cut_lines);
+            }
+          },
+          nb::arg("groups"), nb::kw_only(), nb::arg("cut_lines"), nb::arg("pre_tokens"))
       .def("__len__", &UnitSet::size, nb::call_guard<nb::gil_scoped_release>())
-      .def("add_columns", &add_units, nb::arg("group"), nb::arg("buckets"), nb::arg("opens"), nb::arg("units"),
+      .def("add_columns", &add_units, nb::arg("group"), nb::arg("buckets"), nb::arg("contexts"), nb::arg("units"),
            nb::arg("counts"))
       .def("text_totals", &text_totals);
 
@@ -141,8 +161,8 @@ void bind_evaluate(nb::module_& m) {
   m.attr("SIZE_TOTALS") = field_names<SizeTotals>();
   m.attr("TEXT_TOTALS") = field_names<UnitSet::TextTotals>();
 
-  m.def("evaluate", &evaluate, nb::arg("encoder"), nb::arg("units"), nb::kw_only(), nb::arg("merges"), nb::arg("sizes"),
-        nb::arg("blocks"), nb::arg("frequency_groups"), nb::arg("threads"));
+  bind_evaluate_with<Encoder>(m);
+  bind_evaluate_with<ByteLevelEncoder>(m);
   bind_smaller_frequencies<uint32_t>(m);
   bind_smaller_frequencies<int64_t>(m);
 }

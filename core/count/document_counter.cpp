@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
+#include "count/pre_token_counter.hpp"
 #include "count/spill_file.hpp"
 #include "text/sort_by_text.hpp"
 #include "text/utf8.hpp"
@@ -13,6 +15,10 @@ namespace piecework {
 
 void DocumentCounter::add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
   for (const std::string_view document : documents) {
+    if (pre_tokenizer_) {
+      count_pre_tokens(*pre_tokenizer_, document, known_valid, training_, statistics_.invalid_bytes, copies);
+      continue;
+    }
     count_document(document, known_valid, settings_, training_, statistics_, copies);
   }
 }
@@ -20,14 +26,26 @@ void DocumentCounter::add_training(const std::vector<std::string_view>& document
 void DocumentCounter::add_evaluation(const std::vector<std::string_view>& documents,
                                      const std::vector<uint8_t>& buckets, std::string_view prefix) {
   if (documents.size() != buckets.size()) throw std::invalid_argument("each document needs a bucket");
-  for (size_t i = 0; i < documents.size(); ++i) units_.add(documents[i], buckets[i], prefix);
+  for (size_t i = 0; i < documents.size(); ++i) {
+    if (buckets[i] >= kBuckets) throw std::invalid_argument("a bucket is not 0 to 31");
+    if (pre_token_units_) {
+      pre_token_units_->add(documents[i], buckets[i]);
+    } else {
+      units_.add(documents[i], buckets[i], prefix);
+    }
+  }
 }
 
-size_t DocumentCounter::memory_bytes() const { return training_.memory_bytes() + units_.memory_bytes(); }
+size_t DocumentCounter::memory_bytes() const {
+  const size_t units = pre_token_units_ ? pre_token_units_->memory_bytes() : units_.memory_bytes();
+  return training_.memory_bytes() + units;
+}
 
 WordTable DocumentCounter::take_training() { return std::exchange(training_, {}); }
 
-WordTable DocumentCounter::take_evaluation(bool plain) { return units_.take(plain); }
+WordTable DocumentCounter::take_evaluation(bool plain) {
+  return pre_token_units_ ? pre_token_units_->take(plain) : units_.take(plain);
+}
 
 size_t DocumentCounter::write_training(const std::string& path) {
   const WordTable table = take_training();
@@ -47,7 +65,7 @@ size_t DocumentCounter::write_evaluation(bool plain, const std::string& path) {
   SpillWriter writer(path);
   table.visit_each(sorted_units(table), [&](uint32_t index) {
     const CountedUnit unit = unit_at(table, index);
-    const char head[] = {static_cast<char>(unit.bucket), static_cast<char>(unit.opens_document)};
+    const char head[] = {static_cast<char>(unit.bucket), static_cast<char>(unit.context)};
     writer.add({head, sizeof head}, unit.bytes, unit.count);
   });
   writer.finish();
@@ -56,11 +74,11 @@ size_t DocumentCounter::write_evaluation(bool plain, const std::string& path) {
 
 CountedUnit DocumentCounter::unit_from_key(std::string_view key, uint64_t count) {
   if (key.size() < 2) throw DamagedSpill("a key without a bucket");
-  return {static_cast<uint8_t>(key[0]), key[1] != 0, key.substr(2), count};
+  return {static_cast<uint8_t>(key[0]), static_cast<uint8_t>(key[1]), key.substr(2), count};
 }
 
 std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
-  const auto group_of = [](const CountedUnit& unit) { return unit.bucket * 2u + unit.opens_document; };
+  const auto group_of = [](const CountedUnit& unit) { return unit.bucket * (UnitContext::kAll + 1u) + unit.context; };
   std::array<size_t, 513> starts{};
   for (size_t i = 0; i < table.size(); ++i) ++starts[group_of(unit_at(table, i)) + 1];
   std::partial_sum(starts.begin(), starts.end(), starts.begin());

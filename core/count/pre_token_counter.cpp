@@ -11,21 +11,24 @@
 
 namespace piecework {
 
-void PreTokenCounter::add_document(std::string_view document, bool known_valid, Lane& lane) const {
+void count_pre_tokens(const PreTokenizer& pre_tokenizer, std::string_view document, bool known_valid, WordTable& table,
+                      uint64_t& invalid_bytes, uint64_t copies) {
   std::string repaired;
   if (!known_valid && find_invalid_utf8(document) != document.size()) {
-    repaired = replace_invalid_utf8(document, lane.invalid_bytes);
+    repaired = replace_invalid_utf8(document, invalid_bytes);
     document = repaired;
   }
   const char* const last = document.data() + document.size();
-  pre_tokenizer_.for_each(document, [&](std::string_view pre_token) { lane.table.queue(pre_token, true, 1, last); });
-  lane.table.flush();
+  pre_tokenizer.for_each(document, [&](std::string_view pre_token) { table.queue(pre_token, true, copies, last); });
+  table.flush();
 }
 
 void PreTokenCounter::add(const std::vector<std::string_view>& documents, bool known_valid) {
   std::atomic<size_t> next{0};
   run_on_threads(std::min(lanes_.size(), documents.size()), [&](size_t lane) {
-    for (size_t i; (i = next.fetch_add(1)) < documents.size();) add_document(documents[i], known_valid, lanes_[lane]);
+    for (size_t i; (i = next.fetch_add(1)) < documents.size();) {
+      count_pre_tokens(pre_tokenizer_, documents[i], known_valid, lanes_[lane].table, lanes_[lane].invalid_bytes);
+    }
   });
 }
 

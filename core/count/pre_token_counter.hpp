@@ -10,6 +10,11 @@
 
 namespace piecework {
 
+// Adds the pre-tokens of a document to `table`, each with the count `copies`. Invalid UTF-8 becomes one U+FFFD for each
+// bad byte, and is counted in `invalid_bytes`.
+void count_pre_tokens(const PreTokenizer& pre_tokenizer, std::string_view document, bool known_valid, WordTable& table,
+                      uint64_t& invalid_bytes, uint64_t copies = 1);
+
 // One table a thread, merged at the end: the result is the same for any number of threads and any split into batches.
 // A pre-token is a word that opens a line: it stands as it is, and a space in it is a space.
 class PreTokenCounter {
@@ -30,7 +35,6 @@ class PreTokenCounter {
     WordTable table;
     uint64_t invalid_bytes = 0;
   };
-  void add_document(std::string_view document, bool known_valid, Lane& lane) const;
 
   PreTokenizer pre_tokenizer_;
   std::vector<Lane> lanes_;

@@ -1,7 +1,6 @@
 #include "count/unit_counter.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <utility>
 
@@ -12,14 +11,6 @@ namespace piecework {
 namespace {
 
 constexpr size_t kBlock = 64;
-
-constexpr std::array<bool, 256> kPunctuation = [] {
-  std::array<bool, 256> is{};
-  for (const char c : std::string_view("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")) is[static_cast<unsigned char>(c)] = true;
-  return is;
-}();
-
-bool is_punctuation(char c) { return kPunctuation[static_cast<unsigned char>(c)]; }
 
 }  // namespace
 
@@ -63,7 +54,7 @@ void UnitCounter::count(size_t first, size_t last) {
   size_t word = first;
   while (word < last && text_[word] == ' ') ++word;
   const auto begin = text_.begin() + static_cast<ptrdiff_t>(word), end = text_.begin() + static_cast<ptrdiff_t>(last);
-  const bool vanishes = word < last && is_punctuation(*begin) && std::all_of(begin, end, is_punctuation);
+  const bool vanishes = word < last && is_ascii_punctuation(*begin) && std::all_of(begin, end, is_ascii_punctuation);
   const bool apart = !vanishes && !joining_ && first >= prefix_end_;
   if (!apart) count_joined(first, last);
   text_[first - 1] = pending_[0];
@@ -76,7 +67,7 @@ void UnitCounter::count_joined(size_t first, size_t last) {
   joining_ = true;
   bool complete = false;
   for (size_t i = first; i < last; ++i) {
-    if (i >= prefix_end_ && is_punctuation(text_[i])) continue;
+    if (i >= prefix_end_ && is_ascii_punctuation(text_[i])) continue;
     pending_ += text_[i];
     complete |= text_[i] != ' ';
   }
@@ -98,7 +89,7 @@ void UnitCounter::derive() {
     char* end = key.data() + 1;
     for (const char c : unit.bytes.substr(1)) {
       *end = c;
-      end += !is_punctuation(c);
+      end += !is_ascii_punctuation(c);
     }
     plain_.queue({key.data(), end}, unit.opens_line, unit.count, key.data() + key.size());
   }

@@ -1,6 +1,7 @@
 // Counts the units of documents, with and without their ASCII punctuation.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,6 +9,15 @@
 #include "count/word_table.hpp"
 
 namespace piecework {
+
+// Python's string.punctuation.
+inline constexpr std::array<bool, 256> kAsciiPunctuation = [] {
+  std::array<bool, 256> is{};
+  for (const char c : std::string_view("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")) is[static_cast<unsigned char>(c)] = true;
+  return is;
+}();
+
+inline bool is_ascii_punctuation(char c) { return kAsciiPunctuation[static_cast<unsigned char>(c)]; }
 
 // A unit is a run of spaces and the text up to the next space: a tokenizer can encode it on its own. Its key in a table
 // is its bucket (one byte) and its bytes. The flag of the key is set for the first unit of a document.

@@ -30,6 +30,8 @@ class ByteLevelEncoder {
   // The same by merging alone, also where the pre-token is a token. It must not be empty.
   void merge(std::string_view pre_token, std::vector<uint32_t>& ids) const;
 
+  const ByteLevelMerger& merger() const { return merger_; }
+
  private:
   struct Scratch;
   class ScratchLease;

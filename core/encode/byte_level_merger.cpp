@@ -15,7 +15,8 @@ constexpr size_t kFew = 64;  // bytes; up to here a scan for the best pair beats
 
 }  // namespace
 
-ByteLevelMerger::ByteLevelMerger(const ByteLevelModel& model) : byte_ranks_(256 * 256, kNoRank) {
+ByteLevelMerger::ByteLevelMerger(const ByteLevelModel& model)
+    : size_(model.tokens.size()), byte_ranks_(256 * 256, kNoRank) {
   // So that a rule fits in 64 bits.
   const size_t size = std::max(model.tokens.size(), model.merges ? model.merges->size() : 0);
   if (size >= 1 << kBits) throw ModelError("more than 2 million tokens or merges");
@@ -90,12 +91,16 @@ void ByteLevelMerger::put_rules(const std::vector<uint64_t>& rules) {
   }
 }
 
+std::optional<uint32_t> ByteLevelMerger::whole_pre_token(std::string_view pre_token) const {
+  if (ids_.empty()) return std::nullopt;
+  const auto whole = ids_.find(pre_token);
+  return whole == ids_.end() ? std::nullopt : std::optional(whole->second);
+}
+
 uint32_t* ByteLevelMerger::encode(std::string_view pre_token, uint32_t* out) const {
-  if (!ids_.empty()) {
-    if (const auto whole = ids_.find(pre_token); whole != ids_.end()) {
-      *out = whole->second;
-      return out + 1;
-    }
+  if (const auto whole = whole_pre_token(pre_token)) {
+    *out = *whole;
+    return out + 1;
   }
   return merge(pre_token, out);
 }

@@ -39,6 +39,11 @@ class ByteLevelMerger {
   // The token that a merge of this rank makes.
   uint32_t merged(uint32_t rank) const { return merged_.empty() ? rank : merged_[rank]; }
 
+  // The number of ids.
+  size_t size() const { return size_; }
+  // The id of a pre-token that becomes a token without merging.
+  std::optional<uint32_t> whole_pre_token(std::string_view pre_token) const;
+
   // Writes the ids of a pre-token, at most one for each byte, and returns their end.
   uint32_t* encode(std::string_view pre_token, uint32_t* out) const;
   // The same by merging alone, also where the pre-token is a token. It must not be empty.
@@ -59,6 +64,7 @@ class ByteLevelMerger {
   uint32_t* merge_many(std::string_view pre_token, uint32_t* out) const;
 
   std::unordered_map<std::string, uint32_t, HashBytes, std::equal_to<>> ids_;  // of tokens, if pre-tokens are looked up
+  size_t size_;
   std::array<uint32_t, 256> byte_ids_{};
   std::vector<uint32_t> merged_;  // by rank; empty if a rank is an id
   HugeArray<uint64_t> rules_;     // open addressing

@@ -1,80 +1,29 @@
 #include "evaluate/evaluator.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "evaluate/smaller_sizes.hpp"
-#include "system/threads.hpp"
+#include "evaluate/unit_accumulator.hpp"
 #include "text/whitespace_words.hpp"
 
 namespace piecework {
 namespace {
 
-// The table, group and block of each group of the core.
-class Layout {
- public:
-  Layout(size_t groups, const std::vector<uint32_t>& blocks)
-      : tables_(blocks.size()), most_blocks_(*std::max_element(blocks.begin(), blocks.end())) {
-    const size_t blocks_per_group = std::accumulate(blocks.begin(), blocks.end(), size_t{0});
-    if (groups % blocks_per_group)
-      throw std::invalid_argument("the groups are not a multiple of the blocks of all tables");
-    groups_ = groups / blocks_per_group;
-    for (size_t table = 0; table < blocks.size(); ++table) {
-      for (size_t group = 0; group < groups_; ++group) {
-        for (uint32_t block = 0; block < blocks[table]; ++block) positions_.push_back({table, group, block});
-      }
-    }
-  }
-
-  struct Position {
-    size_t table, group;
-    uint32_t block;
-  };
-  const Position& operator[](size_t group) const { return positions_[group]; }
-  size_t tables() const { return tables_; }
-  // Of a table.
-  size_t groups() const { return groups_; }
-  // Of the table that has most of them.
-  uint32_t blocks() const { return most_blocks_; }
-  size_t curves() const { return tables_ * groups_; }
-  size_t curve_index(size_t group) const { return positions_[group].table * groups_ + positions_[group].group; }
-
- private:
-  size_t tables_, groups_;
-  uint32_t most_blocks_;
-  std::vector<Position> positions_;
-};
-
 // Evaluates the units of one thread.
-class Worker {
+class Worker : public UnitAccumulator {
  public:
   // `smaller` is null where no sizes are asked for.
   Worker(const Encoder& encoder, const UnitSet& units, const EvaluationRequest& request, const Layout& layout,
          const SmallerSizes* smaller)
-      : encoder_(encoder),
+      : UnitAccumulator(units, request, layout, encoder.model().size()),
+        encoder_(encoder),
         model_(encoder.model()),
-        units_(units),
-        request_(request),
-        layout_(layout),
         smaller_(smaller),
-        frequency_groups_(std::min(units.groups(), request.frequency_groups)),
         prefixes_(encoder.prefix_encoder()) {
-    const size_t groups = units.groups(), cells = groups * UnitSet::kBuckets;
-    result.totals.resize(cells);
-    result.frequencies = FrequencyTable(frequency_groups_, model_.size());
-    if (smaller) {
-      result.sizes.resize(cells * request.sizes.size());
-      result.curve.resize(layout.curves() * (request.merges.size() + 1));
-      text_tokens_.assign(layout.curves(), std::vector<int64_t>(model_.size()));
-    }
-    if (layout.blocks() > 1) {
-      result.types.resize(layout.tables() * (layout.groups() + 1) * (layout.blocks() + 1));
-      result.single_types.resize(result.types.size() * (1 + request.sizes.size()));
-    }
+    if (smaller) text_tokens_.assign(layout.curves(), std::vector<int64_t>(model_.size()));
   }
 
   void add(size_t number) {
@@ -99,16 +48,19 @@ class Worker {
     } else {
       add_text(unit.text, rows, unit.one_word);
     }
-    if (word_type && !result.types.empty())
-      add_type(rows.data(), rows.data() + rows.size(), single && tokens_.size() == 1);
+    if (word_type && !result.types.empty()) {
+      single = single && tokens_.size() == 1;
+      const uint32_t from = single && smaller_ ? smaller_->from(tokens_[0].id) : 0;
+      add_type(rows.data(), rows.data() + rows.size(), single, from);
+    }
   }
 
   void finish() {
     for (size_t group = 0; group < text_tokens_.size(); ++group) {
-      SizeTotals* const curve = &result.curve[group * (request_.merges.size() + 1)];
+      SizeTotals* const points = curve(group);
       smaller_->take_apart(text_tokens_[group].data(), 0,
-                           [&](uint32_t from, int64_t count) { curve[from].tokens -= count; });
-      for (const int64_t count : text_tokens_[group]) curve[0].tokens += count;
+                           [&](uint32_t from, int64_t count) { points[from].tokens -= count; });
+      for (const int64_t count : text_tokens_[group]) points[0].tokens += count;
     }
     for (const auto& [key, count] : detached_) {
       const auto [group, spaces, from] = key;
@@ -116,12 +68,10 @@ class Worker {
     }
   }
 
-  Evaluation result;
-
  private:
   // Adds the tokens of a normalised unit to all totals. `one_word`: its text is one whitespace word.
   void add_text(std::string_view text, std::span<const UnitSet::Row> rows, bool one_word) {
-    const UnitSet::Row *const first = rows.data(), *const last = first + rows.size();
+    const UnitSet::Row* const first = rows.data();
     text_ = text;
     encoder_.trace(text_, prefixes_, tokens_);
     if (first->group < frequency_groups_) {
@@ -138,33 +88,16 @@ class Worker {
       by_size();
       fetch_curve(layout_.curve_index(first->group));
     }
-    uint64_t in_group = 0, in_curve = 0;
-    for (const UnitSet::Row* row = first; row < last; ++row) {
-      const size_t group = row->group, cell = group * UnitSet::kBuckets + row->bucket;
-      const uint64_t count = units_.count(*row);
-      TokenTotals& sum = result.totals[cell];
-      sum.tokens += totals.tokens * count;
-      sum.starts += totals.starts * count;
-      sum.continued += totals.continued * count;
-      sum.split_words += totals.split_words * count;
-      sum.unknown += totals.unknown * count;
-      sum.byte_tokens += totals.byte_tokens * count;
-      if (smaller_) add_to_sizes(cell, static_cast<int64_t>(count));
-      in_group += count;
-      if (row + 1 < last && row[1].group == row->group) continue;
-      // Once per group, and once per curve, because these access memory far apart.
-      if (group < frequency_groups_) {
-        for (const TracedToken& token : tokens_) result.frequencies.add(token.id, group, in_group);
-      }
-      if (smaller_ && joined_from_ && spaces_ > 1 && group < frequency_groups_) {
-        detached_[{group, spaces_, joined_from_}] += in_group;
-      }
-      in_curve += in_group;
-      in_group = 0;
-      if (row + 1 < last && layout_.curve_index(row[1].group) == layout_.curve_index(group)) continue;
-      if (smaller_) add_to_curve(layout_.curve_index(group), static_cast<int64_t>(in_curve));
-      in_curve = 0;
-    }
+    add_rows(
+        rows, totals,
+        [&](size_t group, uint64_t count) {
+          for (const TracedToken& token : tokens_) result.frequencies.add(token.id, group, count);
+          if (smaller_ && joined_from_ && spaces_ > 1) detached_[{group, spaces_, joined_from_}] += count;
+        },
+        [&](size_t number, int64_t count) {
+          add_to_curve(number, count);
+          for (size_t i = first_of_text_; i < tokens_.size(); ++i) text_tokens_[number][tokens_[i].id] += count;
+        });
   }
 
   // The totals with the full vocabulary.
@@ -173,7 +106,9 @@ class Worker {
     totals.tokens = tokens_.size();
     for (size_t i = 0; i < tokens_.size(); ++i) {
       totals.unknown += model_.types[tokens_[i].id] == PieceType::unknown;
-      totals.byte_tokens += model_.types[tokens_[i].id] == PieceType::byte;
+      const bool is_byte = model_.types[tokens_[i].id] == PieceType::byte;
+      totals.byte_tokens += is_byte;
+      totals.partial += is_byte && model_.pieces[tokens_[i].id][3] >= '8';  // from <0x80> on: below it is ASCII
       if (!tokens_[i].starts) continue;
       ++totals.starts;
       totals.continued += i + 1 < tokens_.size() ? !tokens_[i + 1].starts : followed_;
@@ -227,24 +162,7 @@ class Worker {
       ++base_.split_words;
       if (token) change(smaller_->from(token->id, word.begin - token->begin, word.end - token->begin), {0, 0, 0, -1});
     });
-    for (size_t s = 0; s < at_sizes_.size(); ++s) {
-      at_sizes_[s] += base_;
-      for (const Change& change : changes_) {
-        if (change.from <= request_.sizes[s]) at_sizes_[s] += change.totals;
-      }
-    }
-  }
-
-  void change(uint32_t from, const SizeTotals& totals) {
-    if (from == 0) {
-      base_ += totals;
-    } else {
-      changes_.push_back({from, totals});
-    }
-  }
-
-  static SizeTotals scaled(const SizeTotals& t, int64_t count) {
-    return {t.tokens * count, t.starts * count, t.continued * count, t.split_words * count};
+    complete_sizes();
   }
 
   // What `add_to_curve` needs in a moment, far apart in memory.
@@ -257,49 +175,6 @@ class Worker {
     }
   }
 
-  void add_to_curve(size_t number, int64_t count) {
-    SizeTotals* const curve = &result.curve[number * (request_.merges.size() + 1)];
-    curve[0] += scaled(base_, count);
-    for (const Change& change : changes_) curve[change.from] += scaled(change.totals, count);
-    for (size_t i = first_of_text_; i < tokens_.size(); ++i) text_tokens_[number][tokens_[i].id] += count;
-  }
-
-  void add_to_sizes(size_t cell, int64_t count) {
-    SizeTotals* const sums = &result.sizes[cell * request_.sizes.size()];
-    for (size_t s = 0; s < request_.sizes.size(); ++s) sums[s] += scaled(at_sizes_[s], count);
-  }
-
-  // A distinct word: once in each table and group that has it, and once in all groups of the table.
-  void add_type(const UnitSet::Row* first, const UnitSet::Row* last, bool single) {
-    const size_t stride = layout_.blocks() + 1;
-    const auto add = [&](size_t table, size_t group, uint32_t from_block, uint32_t to_block) {
-      const uint32_t only_in = from_block == to_block ? from_block : layout_.blocks();
-      const size_t at = (table * (layout_.groups() + 1) + group) * stride + only_in;
-      ++result.types[at];
-      if (!single) return;
-      ++result.single_types[at];
-      for (size_t s = 0; s < request_.sizes.size(); ++s) {
-        result.single_types[(1 + s) * result.types.size() + at] += smaller_->from(tokens_[0].id) <= request_.sizes[s];
-      }
-    };
-    for (const UnitSet::Row* row = first; row < last;) {
-      const size_t table = layout_[row->group].table;
-      uint32_t first_block = layout_.blocks(), last_block = 0;
-      while (row < last && layout_[row->group].table == table) {
-        const size_t group = layout_[row->group].group;
-        const uint32_t from_block = layout_[row->group].block;
-        uint32_t to_block = from_block;
-        for (; row < last && layout_[row->group].table == table && layout_[row->group].group == group; ++row) {
-          to_block = layout_[row->group].block;
-        }
-        add(table, group, from_block, to_block);
-        first_block = std::min(first_block, from_block);
-        last_block = std::max(last_block, to_block);
-      }
-      add(table, layout_.groups(), first_block, last_block);
-    }
-  }
-
   // Into how many tokens a run of spaces falls that no word takes from.
   size_t run_tokens(uint32_t spaces) {
     while (run_tokens_.size() <= spaces && run_tokens_.size() < kMemorised) {
@@ -309,18 +184,9 @@ class Worker {
   }
   static constexpr size_t kMemorised = 1024;
 
-  struct Change {
-    uint32_t from;  // so many merges
-    SizeTotals totals;
-  };
-
   const Encoder& encoder_;
   const Model& model_;
-  const UnitSet& units_;
-  const EvaluationRequest& request_;
-  const Layout& layout_;
   const SmallerSizes* const smaller_;
-  const size_t frequency_groups_;
   PrefixEncoder prefixes_;
 
   // Of the unit at hand.
@@ -331,9 +197,6 @@ class Worker {
   std::vector<Range> words_;
   size_t first_of_text_ = 0;               // of the tokens, those before it are all of spaces
   uint32_t spaces_ = 0, joined_from_ = 0;  // from how many merges on a token starts with the last of them; 0: none does
-  SizeTotals base_;
-  std::vector<Change> changes_;
-  std::vector<SizeTotals> at_sizes_;  // of the unit, for each size asked for
 
   std::vector<size_t> run_tokens_;
   // By group, spaces and from: see Detached.
@@ -342,61 +205,19 @@ class Worker {
   std::vector<std::vector<int64_t>> text_tokens_;
 };
 
-void add_up(Evaluation& sum, const Evaluation& part) {
-  for (size_t i = 0; i < sum.totals.size(); ++i) {
-    sum.totals[i].tokens += part.totals[i].tokens;
-    sum.totals[i].starts += part.totals[i].starts;
-    sum.totals[i].continued += part.totals[i].continued;
-    sum.totals[i].split_words += part.totals[i].split_words;
-    sum.totals[i].unknown += part.totals[i].unknown;
-    sum.totals[i].byte_tokens += part.totals[i].byte_tokens;
-  }
-  sum.frequencies.add(part.frequencies);
-  for (size_t i = 0; i < sum.sizes.size(); ++i) sum.sizes[i] += part.sizes[i];
-  for (size_t i = 0; i < sum.curve.size(); ++i) sum.curve[i] += part.curve[i];
-  for (size_t i = 0; i < sum.types.size(); ++i) sum.types[i] += part.types[i];
-  for (size_t i = 0; i < sum.single_types.size(); ++i) sum.single_types[i] += part.single_types[i];
-  sum.detached.insert(sum.detached.end(), part.detached.begin(), part.detached.end());
-}
-
 }  // namespace
 
 Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request) {
   encoder.require_independent_units();
-  if (request.merges.empty() && !request.sizes.empty()) throw std::invalid_argument("sizes need merges");
+  if (units.has_pre_tokens()) throw std::invalid_argument("units of SentencePiece are needed, not pre-tokens");
   if (units.cuts_lines() && !encoder.newlines_stand_alone()) {
     throw std::invalid_argument("units were cut at newlines, which do not stand alone in this model");
   }
-  units.arrange();
-  const Layout layout(units.groups(), request.blocks);
-  constexpr size_t kUnits = 1 << 12;
-  std::atomic<size_t> next{0};
-  const auto work = [&](Worker& worker) {
-    for (size_t from; (from = next.fetch_add(kUnits)) < units.size();) {
-      const size_t to = std::min(from + kUnits, units.size());
-      for (size_t unit = from; unit < to; ++unit) worker.add(unit);
-    }
-    worker.finish();
-  };
-  const size_t threads = std::clamp<size_t>(units.size() / kUnits, 1, std::max(request.threads, 1U));
-  std::vector<std::unique_ptr<Worker>> workers;
   std::unique_ptr<const SmallerSizes> smaller;
   if (!request.merges.empty()) smaller = std::make_unique<const SmallerSizes>(encoder, request.merges, request.sizes);
-  for (size_t t = 0; t < threads; ++t) {
-    workers.push_back(std::make_unique<Worker>(encoder, units, request, layout, smaller.get()));
-  }
-  run_on_threads(threads, [&](size_t t) { work(*workers[t]); });
-  Evaluation result = std::move(workers[0]->result);
-  for (size_t t = 1; t < threads; ++t) add_up(result, workers[t]->result);
-  workers.clear();
-  if (!request.merges.empty()) {
-    const size_t points = request.merges.size() + 1;
-    for (size_t group = 0; group < layout.curves(); ++group) {
-      SizeTotals* const curve = &result.curve[group * points];
-      for (size_t k = 1; k < points; ++k) curve[k] += curve[k - 1];
-    }
-  }
-  return result;
+  return evaluate_on_threads(units, request, [&](const Layout& layout) {
+    return std::make_unique<Worker>(encoder, units, request, layout, smaller.get());
+  });
 }
 
 template <class Given, class Number>

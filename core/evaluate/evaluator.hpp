@@ -21,7 +21,9 @@ struct TokenTotals {
   uint64_t split_words = 0;  // whitespace words of two or more tokens
   uint64_t unknown = 0;
   uint64_t byte_tokens = 0;  // tokens that are byte pieces
-  static constexpr std::array kNames{"tokens", "starts", "continued", "split_words", "unknown", "byte_tokens"};
+  uint64_t partial = 0;      // tokens that are not whole characters
+  static constexpr std::array kNames{"tokens",  "starts",      "continued", "split_words",
+                                     "unknown", "byte_tokens", "partial"};
 };
 static_assert(sizeof(TokenTotals) == TokenTotals::kNames.size() * sizeof(uint64_t));
 

@@ -42,18 +42,29 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   texts.reserve(columns.units.size());
   opens.reserve(columns.units.size());
   rows.reserve(columns.units.size());
+  std::string keys;  // of pre-tokens
+  if (pre_tokens_) {
+    size_t bytes = 0;
+    for (const std::string_view unit : columns.units) bytes += unit.size() + 1;
+    keys.reserve(bytes);
+  }
   for (size_t i = 0; i < columns.units.size(); ++i) {
-    check(columns.units[i], columns.buckets[i], columns.counts[i]);
+    check(columns.units[i], columns.buckets[i], columns.contexts[i], columns.counts[i]);
     const auto put = [&](std::string_view text, bool opening) {
       texts.push_back(text);
       opens.push_back(opening);
       rows.push_back({0, {0, static_cast<uint16_t>(group), columns.buckets[i], false}});
       set_count(rows.back().row, columns.counts[i]);
     };
-    if (cut_lines_) {
-      cut_at_newlines(columns.units[i], columns.opens[i], put);
+    if (pre_tokens_) {
+      const size_t begin = keys.size();
+      keys += static_cast<char>(columns.contexts[i]);
+      keys += columns.units[i];
+      put({keys.data() + begin, keys.size() - begin}, false);
+    } else if (cut_lines_) {
+      cut_at_newlines(columns.units[i], columns.contexts[i], put);
     } else {
-      put(columns.units[i], columns.opens[i]);
+      put(columns.units[i], columns.contexts[i]);
     }
   }
   std::vector<uint32_t> indices(texts.size());
@@ -63,11 +74,15 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   added_.push_back(std::move(rows));
 }
 
-void UnitSet::check(std::string_view text, uint8_t bucket, uint64_t count) {
+void UnitSet::check(std::string_view text, uint8_t bucket, uint8_t context, uint64_t count) {
   if (bucket >= kBuckets) throw std::invalid_argument("bucket " + std::to_string(bucket) + " is not 0 to 31");
   if (text.empty()) throw std::invalid_argument("a unit is empty");
   if (find_invalid_utf8(text) != text.size()) throw std::invalid_argument("a unit is not valid UTF-8");
-  const size_t word = text.find_first_not_of(' ');
+  if (context > UnitContext::kAll || (context & UnitContext::kOpens && pre_tokens_) ||
+      (context > UnitContext::kOpens && !pre_tokens_)) {
+    throw std::invalid_argument("the context " + std::to_string(context) + " of a unit is none");
+  }
+  const size_t word = pre_tokens_ ? text.npos : text.find_first_not_of(' ');
   if (word != text.npos && text.find(' ', word) != text.npos) {
     throw std::invalid_argument("the unit \"" + std::string(text) + "\" has a space after its text");
   }
@@ -105,22 +120,34 @@ std::vector<uint32_t> UnitSet::number_units() {
   std::vector<Range> words;
   table_.visit_each(order, [&](uint32_t index) {
     const Word word = table_.at(index);
-    std::string_view text(text_.data() + text_.size(), word.bytes.size());
+    const std::string_view text(text_.data() + text_.size(), word.bytes.size());
     text_ += word.bytes;
-    const bool followed = cut_lines_ && text.ends_with('\n') && (word.opens_line || text.front() == ' ');
-    if (followed) text.remove_suffix(1);
     numbers[index] = static_cast<uint32_t>(units_.size());
     ends_.push_back(rows);
     rows += word.count;
-    find_words(text, words);
-    const size_t spaces = std::min(text.find_first_not_of(' '), text.size());
-    const bool one_word = words.size() == 1 && words[0].begin == spaces && words[0].end == text.size();
-    units_.push_back({text, word.opens_line, followed, one_word, static_cast<uint32_t>(words.size())});
+    units_.push_back(unit_of(text, word.opens_line, words));
   });
   table_ = {};
   return_freed_memory();
   rows_.resize(rows);
   return numbers;
+}
+
+UnitSet::Unit UnitSet::unit_of(std::string_view text, bool opens, std::vector<Range>& words) const {
+  uint8_t context = 0;
+  bool followed = cut_lines_ && text.ends_with('\n') && (opens || text.front() == ' ');
+  if (followed) text.remove_suffix(1);
+  if (pre_tokens_) {
+    context = static_cast<uint8_t>(text[0]);
+    text.remove_prefix(1);
+    followed = context & UnitContext::kFollowed;
+  }
+  find_words(text, words);
+  const size_t spaces = std::min(text.find_first_not_of(' '), text.size());
+  const bool one_word = words.size() == 1 && words[0].begin == spaces && words[0].end == text.size();
+  // A word that several pre-tokens share counts where it starts.
+  const size_t started = words.size() - (context & UnitContext::kJoinedLeft && !words.empty() ? 1 : 0);
+  return {text, opens, followed, one_word, static_cast<uint32_t>(started), context};
 }
 
 // `ends_` has where the rows of each unit begin, and moves to their ends as they come.

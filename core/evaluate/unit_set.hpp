@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "count/pre_token_units.hpp"
 #include "count/word_table.hpp"
+#include "text/whitespace_words.hpp"
 
 namespace piecework {
 
@@ -21,11 +23,15 @@ class UnitSet {
   // `cut_lines`: units are cut before and after newlines, so that fewer are distinct. It takes an encoder for which
   // newlines stand alone.
   UnitSet(uint32_t groups, bool cut_lines) : groups_(groups), cut_lines_(cut_lines) {}
+  // A set of pre-tokens, for byte-level encoders.
+  static constexpr struct OfPreTokens {
+  } kOfPreTokens{};
+  UnitSet(uint32_t groups, OfPreTokens) : groups_(groups), cut_lines_(false), pre_tokens_(true) {}
 
-  // Rows of one group. `opens`: the unit opens a document, so that it may get a dummy prefix.
+  // Rows of one group. `contexts`: UnitContext; a unit that opens a document may get a dummy prefix.
   struct Columns {
     const std::vector<std::string_view>& units;
-    const uint8_t *buckets, *opens;
+    const uint8_t *buckets, *contexts;
     const uint64_t* counts;
   };
   void add(uint32_t group, const Columns& columns);
@@ -33,9 +39,12 @@ class UnitSet {
   struct Unit {
     std::string_view text;
     bool opens;
-    bool followed;  // by a newline that was cut off, where the text has spaces or opens a document
-    bool one_word;  // after its spaces, if any
-    uint32_t words;
+    // By a newline that was cut off, where the text has spaces or opens a document; of a pre-token: by one that does
+    // not start with a space.
+    bool followed;
+    bool one_word;        // after its spaces, if any
+    uint32_t words;       // that start in it
+    uint8_t context = 0;  // of a pre-token: UnitContext
   };
   // Each tokenizer reads millions of rows, so they are small. Few counts need more than 32 bits; those are in a list.
   struct Row {
@@ -52,6 +61,7 @@ class UnitSet {
 
   uint32_t groups() const { return groups_; }
   bool cuts_lines() const { return cut_lines_; }
+  bool has_pre_tokens() const { return pre_tokens_; }
   // Sorts the units, after all were added. Several threads may call it.
   void arrange();
   const Unit& unit(size_t number) const { return units_[number]; }
@@ -73,15 +83,18 @@ class UnitSet {
     Row row;
   };
   // Throws std::invalid_argument if a row of a table is damaged, CountOverflow if totals could overflow.
-  void check(std::string_view text, uint8_t bucket, uint64_t count);
+  void check(std::string_view text, uint8_t bucket, uint8_t context, uint64_t count);
+  Unit unit_of(std::string_view text, bool opens, std::vector<Range>& words) const;
   std::vector<uint32_t> number_units();
   void sort_rows(const std::vector<uint32_t>& numbers);
   void set_count(Row& row, uint64_t count);
 
   uint32_t groups_;
   bool cut_lines_;
+  bool pre_tokens_ = false;
   uint64_t most_tokens_ = 0;
-  // Until units are arranged. The flag of the table is `opens`, it counts rows, and its indices are their units.
+  // Until units are arranged. The flag of the table is `opens`, it counts rows, and its indices are their units. The
+  // key of a pre-token is its context, a byte, and its text.
   WordTable table_;
   std::vector<std::vector<Added>> added_;
   std::vector<Row> rows_;     // unit after unit

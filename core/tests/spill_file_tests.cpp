@@ -93,7 +93,7 @@ TEST(spill_files_of_a_counter) {
   CHECK_EQUAL(counter.write_evaluation(true, folder.file("plain")), 2);
   CHECK_EQUAL(merged({folder.file("plain")}), {{std::string("\7\0 två", 7), 1}, {"\7\1en", 1}});
   const CountedUnit unit = DocumentCounter::unit_from_key("\7\1en", 5);
-  CHECK(unit.bucket == 7 && unit.opens_document && unit.bytes == "en" && unit.count == 5);
+  CHECK(unit.bucket == 7 && unit.context == UnitContext::kOpens && unit.bytes == "en" && unit.count == 5);
   CHECK_EQUAL(counter.write_training(folder.file("again")), 0);
 }
 

@@ -19,7 +19,7 @@ Units units_of(const WordTable& table) {
   Units units;
   for (size_t i = 0; i < table.size(); ++i) {
     const CountedUnit unit = DocumentCounter::unit_at(table, i);
-    units[{unit.bucket, unit.opens_document, std::string(unit.bytes)}] += unit.count;
+    units[{unit.bucket, unit.context == UnitContext::kOpens, std::string(unit.bytes)}] += unit.count;
   }
   return units;
 }

@@ -46,7 +46,7 @@ def count_directly(tokenizer: pw.Tokenizer, texts: Iterable[str]) -> Direct:
     model = processor(tokenizer)
     found = Direct()
     totals = found.totals
-    totals.update(dict.fromkeys((*SIZE_TOTALS, "unknown", "byte_tokens", "words", "characters", "bytes"), 0))
+    totals.update(dict.fromkeys((*SIZE_TOTALS, "unknown", "byte_tokens", "partial", "words", "characters", "bytes"), 0))
     for text in texts:
         ids = model.encode(text)
         pieces = model.encode(text, out_type=str)
@@ -57,6 +57,7 @@ def count_directly(tokenizer: pw.Tokenizer, texts: Iterable[str]) -> Direct:
         for number, piece in enumerate(pieces):
             totals["unknown"] += model.is_unknown(ids[number])
             totals["byte_tokens"] += model.is_byte(ids[number])
+            totals["partial"] += model.is_byte(ids[number]) and int(piece[3:5], 16) >= 0x80
             if piece.startswith("▁"):
                 totals["starts"] += 1
                 if number + 1 < len(pieces) and not pieces[number + 1].startswith("▁"):

@@ -62,6 +62,7 @@ def check_estimates(
         "characters_per_token": (totals["characters"], totals["tokens"]),
         "unknown_rate": (totals["unknown"], totals["tokens"]),
         "byte_rate": (totals["byte_tokens"], totals["tokens"]),
+        "partial_rate": (totals["partial"], totals["tokens"]),
         "vocabulary_utilisation": (len(direct.frequencies), len(frequencies)),
         "single_token_types": (len(direct.single_types), len(direct.types)),
     }

@@ -174,7 +174,7 @@ x = 1
         'study.toml:14: train = "120%" in [sampling]: should be between 0 and 1, or between "0%" and "100%"',
         'study.toml:15: eval = true in [sampling]: should be a number such as 0.01, or a percentage such as "1%"',
         'study.toml:16: weighting = "docs" in [sampling]: should be "documents" or "counts"',
-        'study.toml:19: preset = "gpt-sw4" in [recipe]: should be "gpt-sw3" or "plain"',
+        'study.toml:19: preset = "gpt-sw4" in [recipe]: did you mean "gpt-sw3"?',
         'study.toml:20: vocab_size = "64k" in [recipe]: should be a whole number',
         'study.toml:21: unknown key "characer_coverage" in [recipe]; did you mean "character_coverage"?',
         "study.toml:22: character_coverage = 1.5 in [recipe]: should be less than or equal to 1",

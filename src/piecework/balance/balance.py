@@ -61,6 +61,8 @@ def balance(
     would take more than `budget_s` seconds of CPU; that a machine is busy changes nothing. `progress(trainings,
     message)` is called before and after each training.
     """
+    if counts.pre_tokenizer is not None:
+        raise InputError(f"{counts.folder}: has counts of pre-tokens, and balance trains SentencePiece tokenizers")
     recipe = recipe or Recipe.gpt_sw3()
     wanted = make_goal(goal, limit, targets)
     text = parallel if parallel is None or isinstance(parallel, ParallelText) else parallel_text(parallel, pivot=pivot)

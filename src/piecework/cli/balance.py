@@ -17,14 +17,15 @@ from piecework.cli.options import (
     threads_option,
 )
 from piecework.cli.output import write_json
-from piecework.cli.recipe_options import RECIPES
+from piecework.cli.recipe_options import SENTENCEPIECE
 from piecework.cli.terminal import Terminal, format_seconds, verbosity_options
 from piecework.counting.machine import available_cores
+from piecework.errors import InputError
 
 if TYPE_CHECKING:
     from piecework.balance.result import Balance
     from piecework.common.storage import Location
-    from piecework.study.recipe import Recipe
+    from piecework.study.recipe import AnyRecipe, Recipe
     from piecework.study.study import Study
 
 __all__ = ["command"]
@@ -87,7 +88,7 @@ class TargetsType(click.ParamType[dict[str, float]]):
 )
 @click.option("--budget", type=DurationType(), default="60s", show_default=True, help="CPU time of the trainings.")
 @click.option("--vocab-size", type=CountType(), help="Number of pieces, as 64000 or 64k [default: the recipe's].")
-@click.option("--recipe", type=click.Choice(RECIPES), help="The recipe [default: the study's, else gpt-sw3].")
+@click.option("--recipe", type=click.Choice(SENTENCEPIECE), help="The recipe [default: the study's, else gpt-sw3].")
 @click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting of the recipe; may be repeated."
 )
@@ -180,13 +181,21 @@ def _recipe(study: "Study | None", name: str | None, vocab_size: int | None, set
     from piecework.cli.recipe_options import resolve_recipe
 
     if study is None or name is not None:
-        return resolve_recipe(name or RECIPES[0], vocab_size, settings)
+        return _of_words(resolve_recipe(name or SENTENCEPIECE[0], vocab_size, settings))
     if not settings and vocab_size is None:
-        return study.recipe
-    changes = resolve_recipe("plain", vocab_size, settings)
-    kept = {key: getattr(study.recipe, key) for key in study.recipe.model_fields_set}
+        return _of_words(study.recipe)
+    own, changes = _of_words(study.recipe), resolve_recipe("plain", vocab_size, settings)
+    kept = {key: getattr(own, key) for key in own.model_fields_set}
     changed = {key: getattr(changes, key) for key in changes.model_fields_set}
-    return type(study.recipe)(**{**kept, **changed})
+    return type(own)(**{**kept, **changed})
+
+
+def _of_words(recipe: "AnyRecipe") -> "Recipe":
+    from piecework.study.recipe import Recipe
+
+    if not isinstance(recipe, Recipe):
+        raise InputError("balance trains SentencePiece tokenizers; the recipe of this study is byte-level")
+    return recipe
 
 
 def _report(terminal: Terminal, result: "Balance") -> None:

@@ -1,19 +1,22 @@
-"""`--recipe`, `--vocab-size` and `--set KEY=VALUE`: the recipe to train with. All mistakes are reported at once."""
+"""`--preset`, `--vocab-size` and `--set KEY=VALUE`: the recipe to train with. All mistakes are reported at once."""
 
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from piecework.cli.options import parse_count
 from piecework.errors import RecipeError
 
 if TYPE_CHECKING:
-    from piecework.study.recipe import Recipe
+    from piecework.study.byte_level_recipe import ByteLevelRecipe
+    from piecework.study.recipe import AnyRecipe, Recipe
 
-__all__ = ["RECIPES", "parse_value", "resolve_recipe"]
+__all__ = ["BYTE_LEVEL", "RECIPES", "SENTENCEPIECE", "parse_value", "resolve_recipe"]
 
-RECIPES = ("gpt-sw3", "plain")
+BYTE_LEVEL = ("byte-level", "gpt2", "gpt4", "gpt4o", "llama3", "qwen2")
+SENTENCEPIECE = ("gpt-sw3", "plain")
+RECIPES = (*SENTENCEPIECE, *BYTE_LEVEL)
 
 Value = bool | int | float | str | list["Value"] | None
 
@@ -40,14 +43,18 @@ def parse_value(text: str) -> Value:
     return parsed if len(value) == 1 and isinstance(parsed, bool | int | float | str | list) else text
 
 
-def resolve_recipe(name: str, vocab_size: int | None, settings: Sequence[str]) -> "Recipe":
+def resolve_recipe(name: str, vocab_size: int | None, settings: Sequence[str]) -> "AnyRecipe":
     """Return the named recipe with the settings applied, or raise a RecipeError that lists all mistakes.
 
     >>> resolve_recipe("plain", 500, ["split_digits=true"]).sentencepiece_arguments()["split_digits"]
     True
+    >>> resolve_recipe("llama3", 500, ["digits=right"]).pre_tokenizer
+    PreTokenizer(name='llama3', digits='right', pattern='')
     """
+    from piecework.study.byte_level_recipe import ByteLevelRecipe
     from piecework.study.recipe import Recipe
 
+    kind = ByteLevelRecipe if name in BYTE_LEVEL else Recipe
     problems: list[str] = []
     values: dict[str, Value] = {} if vocab_size is None else {"vocab_size": vocab_size}
     for setting in settings:
@@ -58,9 +65,13 @@ def resolve_recipe(name: str, vocab_size: int | None, settings: Sequence[str]) -
         elif key == "vocab_size" and vocab_size is not None:
             problems.append(f'"--set {setting}" and "--vocab-size {vocab_size}": give one of them, not both')
         else:
-            values[key] = _value_for(Recipe, key, text)
+            values[key] = _value_for(kind, key, text)
     try:
-        recipe = Recipe.gpt_sw3(**values) if name == "gpt-sw3" else Recipe(**values)
+        recipe: AnyRecipe
+        if kind is ByteLevelRecipe:
+            recipe = _byte_level(name, values)
+        else:
+            recipe = Recipe.gpt_sw3(**values) if name == "gpt-sw3" else Recipe(**values)
     except RecipeError as error:
         raise RecipeError("\n".join([*problems, str(error)])) from None
     if problems:
@@ -68,7 +79,18 @@ def resolve_recipe(name: str, vocab_size: int | None, settings: Sequence[str]) -
     return recipe
 
 
-def _value_for(recipe: "type[Recipe]", key: str, text: str) -> Value:
+def _byte_level(name: str, values: dict[str, Value]) -> "ByteLevelRecipe":
+    from piecework.common.pre_tokenizer import PreTokenizer
+    from piecework.study.byte_level_recipe import PRESETS, ByteLevelRecipe
+
+    settings: dict[str, Any] = {**PRESETS.get(name, {}), **values}
+    if "digits" in settings:
+        cut = settings.get("pre_tokenizer", "cl100k")
+        settings["pre_tokenizer"] = PreTokenizer(str(cut), digits=settings.pop("digits"))
+    return ByteLevelRecipe(**settings)
+
+
+def _value_for(recipe: "type[Recipe | ByteLevelRecipe]", key: str, text: str) -> Value:
     value = parse_value(text)
     field = recipe.model_fields.get(key)
     # required_chars=123 is text, although it looks like a number.

@@ -3,13 +3,13 @@
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from piecework.cli.options import CountType, FolderType, LocationType, text_field_option, threads_option
 from piecework.cli.output import write_json
-from piecework.cli.recipe_options import RECIPES
+from piecework.cli.recipe_options import BYTE_LEVEL, RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 from piecework.common.percent import format_percent
 from piecework.counting.machine import available_cores
@@ -18,8 +18,9 @@ from piecework.errors import InputError
 if TYPE_CHECKING:
     from piecework.common.storage import Location
     from piecework.corpus import InputFile, Skipped
-    from piecework.counting.words import WordCounts
-    from piecework.study.recipe import Recipe
+    from piecework.counting.pre_tokens import PreTokenCounter, PreTokenCounts
+    from piecework.counting.words import WordCounter, WordCounts
+    from piecework.study.recipe import AnyRecipe
 
 __all__ = ["command"]
 
@@ -29,15 +30,18 @@ HF_NAMES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"
 
 @click.command("train", short_help="Train a BPE tokenizer on text or on counts.")
 @click.argument("inputs", metavar="[INPUT...]", nargs=-1, type=LocationType())
-@click.option("-o", "--out", type=FolderType(), help="Folder for tokenizer.model and tokenizer.vocab.")
+@click.option("-o", "--out", type=FolderType(), help="Folder for the files of the tokenizer.")
 @click.option("--vocab-size", type=CountType(), help="Number of pieces, as 64000 or 64k [default: the recipe's].")
 @click.option(
+    "--preset",
     "--recipe",
+    "recipe",
     type=click.Choice(RECIPES),
     default=RECIPES[0],
     show_default=True,
     help="gpt-sw3: 64,000 pieces, split digits, byte fallback, code tokens, whitespace runs. "
-    "plain: SentencePiece's defaults for BPE, without normalisation.",
+    "plain: SentencePiece's defaults for BPE, without normalisation. "
+    "gpt2 to qwen2: byte-level BPE as of these tokenizers; byte-level: with settings of your own.",
 )
 @click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting of the recipe; may be repeated."
@@ -85,11 +89,12 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Train a BPE tokenizer on INPUT, byte for byte as SentencePiece does.
+    """Train a BPE tokenizer on INPUT, byte for byte as SentencePiece or Hugging Face's tokenizers do.
 
     INPUT is a file, a folder or a quoted pattern. Formats: .txt (one sentence per line), .jsonl, .parquet; text and
     JSONL also compressed with .gz or .zst. Files with other suffixes are read as text. Settings have SentencePiece's
-    names.
+    names. With --preset gpt2, gpt4, gpt4o, llama3, qwen2 or byte-level the tokenizer is byte-level BPE, with the
+    settings of Hugging Face's BpeTrainer; then a text file is one document.
 
     \b
     Examples:
@@ -100,11 +105,15 @@ def command(
           --set 'user_defined_symbols=["<|sv|>", "<|da|>"]'
       piecework train --counts out/nordic --weight is=3 --out out/more-icelandic
       piecework train --counts s3://bucket/nordic --min-count 3 --out out/nordic
+      piecework train corpus/ --preset gpt4o --vocab-size 64000 --out out/bytes
+      piecework train corpus/ --preset byte-level --set pre_tokenizer=llama3 --set digits=right --out out/bytes
     """
     from piecework.cli.recipe_options import resolve_recipe
     from piecework.common.files import check_output
     from piecework.corpus import find_files
+    from piecework.counting.pre_tokens import PreTokenCounts
 
+    counts: WordCounts | PreTokenCounts
     resolved = resolve_recipe(recipe, vocab_size, settings)
     if out is None and not dry_run:
         raise click.UsageError('missing option "--out DIR": the folder to write into')
@@ -117,7 +126,8 @@ def command(
     files = find_files(inputs)
     thread_count = threads or available_cores()
     if out is not None:
-        check_output(out, OUTPUT_NAMES, force=force)
+        if recipe not in BYTE_LEVEL:
+            check_output(out, OUTPUT_NAMES, force=force)
         check_output(out, HF_NAMES, force=force)
     if dry_run:
         from piecework.cli.train_plan import show_train_plan
@@ -131,7 +141,8 @@ def command(
         from piecework.cli.training_counts import load_training_counts
 
         counts = load_training_counts(counts_folder, languages, weights, resolved, min_count=min_count or 0)
-        terminal.say(f"loaded {format_count(len(counts), 'distinct word')} of {counts.total:,} from {counts_folder}")
+        noun = "distinct pre-token" if isinstance(counts, PreTokenCounts) else "distinct word"
+        terminal.say(f"loaded {format_count(len(counts), noun)} of {counts.total:,} from {counts_folder}")
         summary = {"counts": str(counts_folder), "languages": languages, "weights": weights}
         summary |= _report_rare(terminal, counts, min_count)
     else:
@@ -159,9 +170,9 @@ def _check_source(
         raise click.UsageError("--dry-run estimates the cost of reading text; --counts reads none")
 
 
-def _report_rare(terminal: Terminal, counts: "WordCounts", min_count: int | None) -> dict[str, Any]:
+def _report_rare(terminal: Terminal, counts: "WordCounts | PreTokenCounts", min_count: int | None) -> dict[str, Any]:
     """Warn about what --min-count left out, with a bound on its effect."""
-    rare = counts.rare
+    rare = getattr(counts, "rare", None)
     if rare is None:
         return {}
     change, characters = rare.largest_change
@@ -178,22 +189,26 @@ def _report_rare(terminal: Terminal, counts: "WordCounts", min_count: int | None
     }
 
 
-def _train(terminal: Terminal, recipe: "Recipe", counts: "WordCounts", out: Path, *, force: bool) -> dict[str, Any]:
+def _train(
+    terminal: Terminal, recipe: "AnyRecipe", counts: "WordCounts | PreTokenCounts", out: Path, *, force: bool
+) -> dict[str, Any]:
     """Train and save; return a summary for --json."""
     from piecework.cli.progress import show_progress
-    from piecework.training.trainer import train
+    from piecework.training.trainer import train_any
 
     started = time.monotonic()
     with show_progress(terminal, "merging", "pieces") as update:
-        tokenizer = train(counts, recipe, progress=update)
+        tokenizer = train_any(counts, recipe, progress=update)
     training_s = time.monotonic() - started
-    tokenizer.save(out, force=force)
+    saved = tokenizer.save(out, force=force)
+    is_model = saved.name == OUTPUT_NAMES[0]
     terminal.say(f"trained {tokenizer.vocab_size:,} pieces in {format_seconds(training_s)}")
     terminal.detail(f"peak memory {format_bytes(peak_memory_bytes())}")
-    terminal.say(f"wrote {', '.join(str(out / name) for name in (*OUTPUT_NAMES, HF_NAMES[0]))}")
+    written = (*OUTPUT_NAMES, HF_NAMES[0]) if is_model else HF_NAMES[:2]
+    terminal.say(f"wrote {', '.join(str(out / name) for name in written)}")
     return {
-        "model": str(out / OUTPUT_NAMES[0]),
-        "vocab": str(out / OUTPUT_NAMES[1]),
+        "model": str(saved),
+        **({"vocab": str(out / OUTPUT_NAMES[1])} if is_model else {}),
         "vocab_size": tokenizer.vocab_size,
         "recipe": recipe.model_dump(mode="json"),
         "words": counts.total,
@@ -203,29 +218,43 @@ def _train(terminal: Terminal, recipe: "Recipe", counts: "WordCounts", out: Path
     }
 
 
+def _counter(recipe: "AnyRecipe", *, threads: int) -> "WordCounter | PreTokenCounter":
+    from piecework.counting.pre_tokens import PreTokenCounter
+    from piecework.counting.words import WordCounter
+
+    settings = recipe.count_settings()
+    if settings.pre_tokenizer is not None:
+        return PreTokenCounter(settings.pre_tokenizer, threads=threads)
+    return WordCounter(
+        threads=threads,
+        max_sentence_length=settings.max_sentence_length,
+        normalization=settings.normalization,
+        split=settings.split,
+        clean_up=settings.clean_up,
+    )
+
+
 def _count(
-    terminal: Terminal, recipe: "Recipe", files: "list[InputFile]", *, text_field: str, threads: int
-) -> "tuple[WordCounts, dict[str, Any]]":
+    terminal: Terminal, recipe: "AnyRecipe", files: "list[InputFile]", *, text_field: str, threads: int
+) -> "tuple[WordCounts | PreTokenCounts, dict[str, Any]]":
     """Read and count; return the counts and a summary for --json."""
     from piecework.cli.progress import show_progress
     from piecework.corpus import Skipped, open_batches
-    from piecework.counting.words import WordCounter
+    from piecework.counting.pre_tokens import PreTokenCounts
 
     skipped = Skipped()
     started = time.monotonic()
-    # Only if it is set: SentencePiece's default drops lines of more than 4,192 bytes, which is often much text.
-    longest = recipe.max_sentence_length if "max_sentence_length" in recipe.model_fields_set else None
-    counter = WordCounter(
-        threads=threads,
-        max_sentence_length=longest,
-        normalization=recipe.normalization(),
-        split=recipe.split(),
-        clean_up=recipe.clean_up,
-    )
+    counter = _counter(recipe, threads=threads)
+    settings = recipe.count_settings()
+    # Pre-tokens may have newlines in them, so they need whole documents. Words are those of lines.
+    text_unit: Literal["file", "block"] = "file" if settings.pre_tokenizer else "block"
     total_bytes = sum(file.size_bytes for file in files)
     read_bytes = 0
     with show_progress(terminal, "counting", "bytes") as update:
-        for batch in open_batches(files, text_field=text_field, skipped=skipped, clean_up=recipe.clean_up):
+        batches = open_batches(
+            files, text_field=text_field, text_unit=text_unit, skipped=skipped, clean_up=settings.clean_up
+        )
+        for batch in batches:
             counter.add(batch.documents)
             read_bytes += batch.read_bytes
             update(read_bytes, total_bytes)
@@ -237,16 +266,20 @@ def _count(
             raise InputError(f"{what}: {skipped}{fix}")
         raise InputError(f"{what} ({format_bytes(total_bytes)}): nothing to train on")
     counting_s = time.monotonic() - started
+    noun = "distinct pre-token" if isinstance(counts, PreTokenCounts) else "distinct word"
     terminal.say(
-        f"counted {format_count(len(counts), 'distinct word')} of {counts.total:,} in "
+        f"counted {format_count(len(counts), noun)} of {counts.total:,} in "
         f"{format_count(len(files), 'file')} ({format_bytes(total_bytes)}) in {format_seconds(counting_s)}"
     )
     _report_unusable(terminal, counts, skipped)
     return counts, {
         "files": [str(file.path) for file in files],
         "size_bytes": total_bytes,
-        "dropped_lines": counts.dropped_lines,
-        "long_lines": counts.long_lines,
+        **(
+            {}
+            if isinstance(counts, PreTokenCounts)
+            else {"dropped_lines": counts.dropped_lines, "long_lines": counts.long_lines}
+        ),
         "invalid_bytes": counts.invalid_bytes,
         "skipped": skipped.by_file(),
         "threads": threads,
@@ -254,20 +287,24 @@ def _count(
     }
 
 
-def _report_unusable(terminal: Terminal, counts: "WordCounts", skipped: "Skipped") -> None:
+def _report_unusable(terminal: Terminal, counts: "WordCounts | PreTokenCounts", skipped: "Skipped") -> None:
+    from piecework.counting.words import WordCounts
+
     if skipped.total:
         terminal.warn(str(skipped))
         for file, reasons in skipped.by_file().items():
             listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
             terminal.detail(f"  {file}: {listed}")
+    if counts.invalid_bytes:
+        terminal.warn(f"{format_count(counts.invalid_bytes, 'byte')} of invalid UTF-8 read as U+FFFD")
+    if not isinstance(counts, WordCounts):
+        return
     if counts.dropped_lines:
         terminal.warn(
             f"{format_count(counts.dropped_lines, 'line')} with U+2585, SentencePiece's mark for unknown, left out"
         )
     if counts.long_lines:
         terminal.warn(f"{format_count(counts.long_lines, 'line')} longer than max_sentence_length left out")
-    if counts.invalid_bytes:
-        terminal.warn(f"{format_count(counts.invalid_bytes, 'byte')} of invalid UTF-8 read as U+FFFD")
 
 
 def peak_memory_bytes() -> int:

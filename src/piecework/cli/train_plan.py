@@ -12,7 +12,7 @@ from piecework.cli.training_estimate import estimate_training
 from piecework.corpus import InputFile
 
 if TYPE_CHECKING:
-    from piecework.study.recipe import Recipe
+    from piecework.study.recipe import AnyRecipe
 
 __all__ = ["show_train_plan"]
 
@@ -21,7 +21,7 @@ LISTED_FILES = 10
 
 def show_train_plan(
     terminal: Terminal,
-    recipe: "Recipe",
+    recipe: "AnyRecipe",
     files: Sequence[InputFile],
     *,
     text_field: str,
@@ -32,7 +32,7 @@ def show_train_plan(
     estimate = estimate_training(files, vocab_size=recipe.vocab_size, text_field=text_field, threads=threads)
     settings = recipe.model_dump(mode="json")
     if "max_sentence_length" not in recipe.model_fields_set:
-        del settings["max_sentence_length"]  # its default is SentencePiece's; here no line is too long
+        settings.pop("max_sentence_length", None)  # its default is SentencePiece's; here no line is too long
     size_bytes = sum(file.size_bytes for file in files)
     if as_json:
         plan = {

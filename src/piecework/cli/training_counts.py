@@ -13,24 +13,26 @@ from piecework.errors import RecipeError
 if TYPE_CHECKING:
     from piecework.common.storage import Location
     from piecework.common.subset_name import SubsetName
+    from piecework.counting.pre_tokens import PreTokenCounts
     from piecework.counting.store import Counts
     from piecework.counting.words import WordCounts
-    from piecework.study.recipe import Recipe
+    from piecework.study.recipe import AnyRecipe
 
 __all__ = ["load_training_counts", "resolve_weights"]
 
 
 def load_training_counts(
-    folder: Location, languages: Sequence[str], weights: Sequence[str], recipe: Recipe, *, min_count: int = 0
-) -> WordCounts:
-    """Load the words of these languages (of all, if none is named), each subset multiplied by its weight."""
+    folder: Location, languages: Sequence[str], weights: Sequence[str], recipe: AnyRecipe, *, min_count: int = 0
+) -> WordCounts | PreTokenCounts:
+    """Load the words or pre-tokens of these languages, or of all, each subset multiplied by its weight."""
     from piecework.counting.store import Counts
 
     counts = Counts.load(folder)
     made_with = counts.description["settings"].get("clean_up")
-    if "clean_up" in recipe.model_fields_set and recipe.clean_up != made_with:
+    wanted = recipe.count_settings().clean_up
+    if "clean_up" in recipe.model_fields_set and wanted != made_with:
         raise RecipeError(
-            f"clean_up = {recipe.clean_up or 'none'}: the counts in {folder} were made with clean_up ="
+            f"clean_up = {wanted or 'none'}: the counts in {folder} were made with clean_up ="
             f" {made_with or 'none'}. Documents are cleaned before they are counted: set clean_up in [recipe] of the"
             " study and count again, or leave it out here"
         )

@@ -15,6 +15,7 @@ from piecework.errors import StudyError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from piecework.study.recipe import AnyRecipe
     from piecework.study.study import Study
     from piecework.study.subsets import Subset
 
@@ -205,6 +206,27 @@ def _read_as(subset: "Subset") -> str:
     return ", ".join(parts)
 
 
+def _recipe_rows(recipe: "AnyRecipe") -> dict[str, str]:
+    from piecework.study.byte_level_recipe import ByteLevelRecipe
+
+    if isinstance(recipe, ByteLevelRecipe):
+        cut = recipe.pre_tokenizer
+        named = {
+            "kind": "byte-level BPE",
+            "pre_tokenizer": cut.name + (f", digits = {cut.digits}" if cut.digits else ""),
+            "special_tokens": ", ".join(recipe.special_tokens),
+        }
+        further = ("min_frequency", "max_token_length", "hard_vocab_limit")
+        named |= {name: str(getattr(recipe, name)).lower() for name in further if name in recipe.model_fields_set}
+        return {name: value for name, value in named.items() if value}
+    rows = {
+        name: ", ".join(value) if isinstance(value, list) else str(value).lower()
+        for name, value in recipe.sentencepiece_arguments().items()
+        if name in recipe.model_fields_set and name != "vocab_size"
+    }
+    return rows | ({"whitespace_runs": recipe.whitespace_runs} if recipe.whitespace_runs else {})
+
+
 def _settings_table(study: "Study") -> "RenderableType":
     from rich.text import Text
 
@@ -222,11 +244,7 @@ def _settings_table(study: "Study") -> "RenderableType":
     }
     if analysis.tokenizers:
         rows["compared with"] = ", ".join(analysis.tokenizers)
-    for name, value in recipe.sentencepiece_arguments().items():
-        if name in recipe.model_fields_set and name != "vocab_size":
-            rows[name] = ", ".join(value) if isinstance(value, list) else str(value).lower()
-    if recipe.whitespace_runs:
-        rows["whitespace_runs"] = recipe.whitespace_runs
+    rows |= _recipe_rows(recipe)
     table = new_table(show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

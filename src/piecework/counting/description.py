@@ -32,6 +32,7 @@ _SHAPE: Mapping[str, Shape] = {
         "clean_up": Optional(str),
         "normalization": Optional(dict),
         "split": Optional(str),
+        "pre_tokenizer": Optional(dict),
         "subsets": [
             {
                 "category": str,

@@ -64,11 +64,12 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
     """Read and count a little of every subset, and extrapolate."""
     wanted = [subset for subset in plan.subsets if subset.weight]
     sampler = plan.sampler()
+    settings = plan.study.recipe.count_settings()
     estimates = []
     tables: list[tuple[WordTable, float]] = []
     table_bytes = 0.0
     for subset in wanted:
-        sample = _Sample(subset, seconds=SAMPLE_SECONDS / len(wanted), clean_up=plan.study.recipe.clean_up)
+        sample = _Sample(subset, seconds=SAMPLE_SECONDS / len(wanted), clean_up=settings.clean_up)
         started = time.process_time()
         sizes = []
         texts = []
@@ -78,7 +79,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
             texts.append(text)
         # The languages of a field are read together.
         reading_s = (time.process_time() - started) / max(1, sum(each.files == subset.files for each in wanted))
-        counter = DocumentCounter()
+        counter = DocumentCounter(settings)
         started = time.process_time()
         counter.add_training(texts)
         counting_s = time.process_time() - started
@@ -98,7 +99,7 @@ def estimate_counting(plan: Plan, budget: Budget) -> Estimate:
                 cpu_s=(reading_s + counting_s * counted) * growth,
             )
         )
-        if table := WordTable.fit(texts):
+        if table := WordTable.fit(texts, settings):
             tables.append((table, train * sum(sizes) * growth))
             shards = max(1, sum(subset.name in shard.subsets for shard in plan.shards))
             table_bytes = max(table_bytes, counter.memory_bytes * table.law.growth(growth * counted / shards))

@@ -33,7 +33,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "eval": ("bucket", "opens", "unit"),
     "eval_plain": ("bucket", "opens", "unit"),
 }
-"""The key of a row within its subset; the last column is the text."""
+"""The key of a row within its subset; the last column is the text. Where pre-tokens are counted, `context` stands in
+place of `opens`: what the core needs to know of a pre-token's neighbours, as bits (core/count/pre_token_units.hpp)."""
 
 
 def table_file(table: str) -> str:
@@ -45,12 +46,17 @@ def table_file(table: str) -> str:
     return f"{table}.parquet"
 
 
-def column_types(table: str) -> pa.Schema:
-    """The columns of train.parquet, eval.parquet or eval_plain.parquet."""
+def column_types(table: str, *, pre_tokens: bool = False) -> pa.Schema:
+    """The columns of train.parquet, eval.parquet or eval_plain.parquet, of words or of pre-tokens."""
     import pyarrow as pa
 
     types = {"word": pa.large_string(), "unit": pa.large_string(), "bucket": pa.uint8(), "opens": pa.bool_()}
-    keys = [pa.field(name, types[name], nullable=False) for name in KEYS[table]]
+    keys = [
+        pa.field("context", pa.uint8(), nullable=False)
+        if name == "opens" and pre_tokens
+        else pa.field(name, types[name], nullable=False)
+        for name in KEYS[table]
+    ]
     names = [pa.field(name, pa.string(), nullable=False) for name in ("language", "category")]
     return pa.schema([*names, *keys, pa.field("count", pa.uint64(), nullable=False)])
 
@@ -60,7 +66,8 @@ def with_names(table: str, rows: pa.Table | pa.RecordBatch, subset: SubsetName) 
     import pyarrow as pa
 
     names = [pa.repeat(pa.scalar(name, pa.string()), len(rows)) for name in (subset.language, subset.category)]
-    return pa.Table.from_arrays([*names, *rows.columns], schema=column_types(table))
+    types = column_types(table, pre_tokens="context" in rows.schema.names)
+    return pa.Table.from_arrays([*names, *rows.columns], schema=types)
 
 
 def subsets_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:

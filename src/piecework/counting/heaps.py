@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from piecework.counting.tables import DocumentCounter
+from piecework.study.count_settings import CountSettings
 
 __all__ = ["HeapsLaw", "TableSize", "WordTable", "table_size"]
 
@@ -65,14 +66,14 @@ class WordTable:
     """Size of a distinct word in train.parquet."""
 
     @classmethod
-    def fit(cls, texts: Sequence[bytes]) -> WordTable | None:
+    def fit(cls, texts: Sequence[bytes], settings: CountSettings | None = None) -> WordTable | None:
         """Counts the first quarter of the documents, and all of them; None if they hold no word."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         sizes = []
         for part in (texts[: max(1, len(texts) // FIRST_PART)], texts):
-            counter = DocumentCounter()
+            counter = DocumentCounter(settings)
             counter.add_training(part)
             memory_bytes = counter.memory_bytes
             table = counter.take()["train"]

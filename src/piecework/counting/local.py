@@ -177,9 +177,7 @@ class _LocalCount:
             self.plan.sampler(),
             self.partial.folder,
             self.table_bytes,
-            normalization=self.plan.study.recipe.normalization(),
-            max_sentence_length=self.plan.study.max_sentence_length,
-            split=self.plan.study.recipe.split(),
+            settings=self.plan.study.recipe.count_settings(),
             strict=self.strict,
         )
         done_bytes = sum(shards[index].size_bytes for index in done)
@@ -219,6 +217,7 @@ class _LocalCount:
                 folder=self.folder,
                 temporary=self.partial.folder / f"merging-{table}",
                 tables=(table,),
+                pre_tokens=self.plan.counts_pre_tokens,
             )
             for table in sorted(TABLES, key=lambda table: -sizes[table])
         ]

@@ -65,6 +65,8 @@ class MergeJob:
     """A folder for this job alone: files that are merged first, where there are too many to open together."""
     tables: tuple[str, ...] = TABLES
     """The tables that this job writes."""
+    pre_tokens: bool = False
+    """Whether they are of pre-tokens."""
 
     def __str__(self) -> str:
         return f"{self.folder}: merging"
@@ -73,7 +75,10 @@ class MergeJob:
 def merge_tables(job: MergeJob, report: Callable[[int], None]) -> dict[str, dict[str, Any]]:
     """Write the tables; by table, its rows, size_bytes and checksum. `report` gets the number of spill files merged."""
     try:
-        written = {table: write_table(job.folder, table, _merged(job, table, report)) for table in job.tables}
+        written = {
+            table: write_table(job.folder, table, _merged(job, table, report), pre_tokens=job.pre_tokens)
+            for table in job.tables
+        }
         if job.rows:
             write_subsets(job.folder, job.rows)
     except _core.CountOverflowError as error:
@@ -94,19 +99,19 @@ def _merged(job: MergeJob, table: str, report: Callable[[int], None]) -> Iterato
     for subset in job.subsets:
         files = subset.files.get(table, ())
         merger = _core.SpillMerger(few_files(files, job.temporary))
-        while len(rows := _next_rows(merger, table)):
+        while len(rows := _next_rows(merger, table, pre_tokens=job.pre_tokens)):
             yield with_names(table, rows, subset.subset)
         shutil.rmtree(job.temporary, ignore_errors=True)
         report(len(files))
 
 
-def _next_rows(merger: _core.SpillMerger, table: str) -> pa.Table:
+def _next_rows(merger: _core.SpillMerger, table: str, *, pre_tokens: bool) -> pa.Table:
     if table == "train":
         return words_to_arrow(merger.words(GROUP_ROWS, BATCH_TEXT_BYTES))
-    return units_to_arrow(merger.units(GROUP_ROWS, BATCH_TEXT_BYTES))
+    return units_to_arrow(merger.units(GROUP_ROWS, BATCH_TEXT_BYTES), pre_tokens=pre_tokens)
 
 
-def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str, Any]:
+def write_table(folder: Path, name: str, tables: Iterable[pa.Table], *, pre_tokens: bool) -> dict[str, Any]:
     """Write sorted rows in row groups whose size depends on the rows alone; rows, size_bytes and checksum."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -115,7 +120,7 @@ def write_table(folder: Path, name: str, tables: Iterable[pa.Table]) -> dict[str
     rows = 0
     with (
         replace_atomically(path) as temporary,
-        pq.ParquetWriter(temporary, column_types(name), **write_options(name)) as writer,
+        pq.ParquetWriter(temporary, column_types(name, pre_tokens=pre_tokens), **write_options(name)) as writer,
     ):
         for group in row_groups(tables, KEYS[name][-1]):
             # In one chunk: otherwise the end of a batch would show in the file.

@@ -35,9 +35,14 @@ class Plan:
         """The plan for a study, from the corpus files as they are now."""
         subsets = find_subsets(study)
         key = study.counting_key(subsets)
-        clean_up = study.recipe.clean_up
+        clean_up = study.recipe.count_settings().clean_up
         shards = plan_shards(subsets, key, folder=study.folder, shard_bytes=shard_bytes, clean_up=clean_up)
         return cls(study, tuple(subsets), tuple(shards), study.counting_settings(subsets))
+
+    @property
+    def counts_pre_tokens(self) -> bool:
+        """Whether pre-tokens are counted, for a byte-level recipe."""
+        return "pre_tokenizer" in self.settings
 
     @property
     def size_bytes(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +19,7 @@ from piecework.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PreTokenCounts", "count_pre_tokens"]
+__all__ = ["PreTokenCounter", "PreTokenCounts", "count_pre_tokens"]
 
 _METADATA = b"piecework.pre_tokenizer"
 
@@ -54,9 +54,19 @@ class PreTokenCounts:
             pre_tokens = pa.array(counts.keys(), pa.large_string())
         except (pa.ArrowException, UnicodeEncodeError) as error:
             raise InputError(f"a pre-token must be a str that UTF-8 can hold: {error}") from error
+        columns = [(pre_tokens, pa.array(counts.values(), pa.uint64()))]
+        return cls.from_columns(columns, pre_tokenizer=_as_pre_tokenizer(pre_tokenizer), source="the mapping")
+
+    @classmethod
+    def from_columns(cls, batches: Iterable[tuple[Any, Any]], *, pre_tokenizer: PreTokenizer, source: str) -> Self:
+        """Counts from batches of Arrow columns, pre-tokens and uint64 counts; `source` is what errors name."""
         table = _core.WordTable()
-        table.add_pre_tokens(pre_tokens, pa.array(counts.values(), pa.uint64()))
-        return cls(table, _as_pre_tokenizer(pre_tokenizer))
+        for pre_tokens, counts in batches:
+            try:
+                table.add_pre_tokens(pre_tokens, counts)
+            except (ValueError, OverflowError) as error:
+                raise InputError(f"{source}: {error}") from error
+        return cls(table, pre_tokenizer)
 
     def __len__(self) -> int:
         return len(self._table)
@@ -156,6 +166,38 @@ class PreTokenCounts:
         return f"PreTokenCounts({len(self):,} pre-tokens of {self.pre_tokenizer.name})"
 
 
+class PreTokenCounter:
+    """Counts pre-tokens batch by batch, for a pre-tokenizer that runs in the core.
+
+    >>> counter = PreTokenCounter(PreTokenizer("gpt2"))
+    >>> counter.add(["Hej på dig", b"Hej"])
+    >>> list(counter.finish().items())
+    [(' dig', 1), (' på', 1), ('Hej', 2)]
+    """
+
+    def __init__(self, pre_tokenizer: PreTokenizer, *, threads: int = 1) -> None:
+        self._pre_tokenizer = pre_tokenizer
+        self._counter = _core.PreTokenCounter(pre_tokenizer._native, threads)
+
+    def add(self, texts: Any) -> None:
+        """Adds a batch: a sequence of str or bytes, or an Arrow array of strings. Each text is a document."""
+        try:
+            if hasattr(texts, "__arrow_c_array__"):
+                self._counter.add_arrow(texts)
+            elif hasattr(texts, "iterchunks"):
+                for chunk in texts.iterchunks():
+                    self._counter.add_arrow(chunk)
+            else:
+                self._counter.add_texts(texts)
+        except OverflowError as error:
+            raise InputError(f"counting: {error}") from error
+
+    def finish(self) -> PreTokenCounts:
+        """The counts of all that was added."""
+        invalid_bytes = self._counter.invalid_bytes
+        return PreTokenCounts(self._counter.finish(), self._pre_tokenizer, invalid_bytes=invalid_bytes)
+
+
 def count_pre_tokens(texts: Any, *, pre_tokenizer: str | PreTokenizer, threads: int = 1) -> PreTokenCounts:
     """Counts the pre-tokens of `texts`, an iterable of str or bytes or an Arrow array of strings.
 
@@ -171,20 +213,13 @@ def count_pre_tokens(texts: Any, *, pre_tokenizer: str | PreTokenizer, threads: 
     pre_tokenizer = _as_pre_tokenizer(pre_tokenizer)
     if not pre_tokenizer.is_native:
         return _count_slowly(texts, pre_tokenizer)
-    counter = _core.PreTokenCounter(pre_tokenizer._native, threads)
-    try:
-        if hasattr(texts, "__arrow_c_array__"):
-            counter.add_arrow(texts)
-        elif hasattr(texts, "iterchunks"):
-            for chunk in texts.iterchunks():
-                counter.add_arrow(chunk)
-        else:
-            for batch in text_batches(texts):
-                counter.add_texts(batch)
-    except OverflowError as error:
-        raise InputError(f"counting: {error}") from error
-    invalid_bytes = counter.invalid_bytes
-    return PreTokenCounts(counter.finish(), pre_tokenizer, invalid_bytes=invalid_bytes)
+    counter = PreTokenCounter(pre_tokenizer, threads=threads)
+    if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "iterchunks"):
+        counter.add(texts)
+    else:
+        for batch in text_batches(texts):
+            counter.add(batch)
+    return counter.finish()
 
 
 def _count_slowly(texts: Any, pre_tokenizer: PreTokenizer) -> PreTokenCounts:

@@ -121,13 +121,11 @@ class SparkCount:
             {
                 "shards": [pickle.dumps(absolute(shard)) for shard in shards],
                 "sampler": pickle.dumps(self.plan.sampler()),
-                "normalization": pickle.dumps(self.plan.study.recipe.normalization()),
+                "settings": pickle.dumps(self.plan.study.recipe.count_settings()),
                 "subsets": {str(subset.name): index for index, subset in enumerate(self.plan.subsets)},
                 "tables": TABLES,
                 "table_bytes": self.table_bytes,
                 "strict": self.strict,
-                "max_sentence_length": self.plan.study.max_sentence_length,
-                "split": self.plan.study.recipe.split(),
             }
         )
         environment = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
@@ -173,10 +171,12 @@ class SparkCount:
         self.progress("merging", 0, total)
         for number, group in groupby(parts, key=lambda part: part[0]):
             tables = (self._named(TABLES[number], part, number, total) for _, part in group)
-            written[TABLES[number]] = write_table(folder, TABLES[number], tables)
+            written[TABLES[number]] = write_table(
+                folder, TABLES[number], tables, pre_tokens=self.plan.counts_pre_tokens
+            )
         for name in TABLES:
             if name not in written:
-                written[name] = write_table(folder, name, ())
+                written[name] = write_table(folder, name, (), pre_tokens=self.plan.counts_pre_tokens)
         self.progress("merging", total, total)
         return written
 
@@ -185,13 +185,14 @@ class SparkCount:
         import pyarrow as pa
 
         subsets = self.plan.subsets
-        types = column_types(name)
+        types = column_types(name, pre_tokens=self.plan.counts_pre_tokens)
         text = KEYS[name][-1]
         own: dict[str, Any] = {
             "language": pa.array([subset.language for subset in subsets], pa.string()).take(part.column("subset")),
             "category": pa.array([subset.category for subset in subsets], pa.string()).take(part.column("subset")),
             "bucket": part.column("bucket"),
-            "opens": part.column("opens"),
+            "opens": part.column("context"),
+            "context": part.column("context"),
             text: part.column("text").cast(pa.large_binary()),
             "count": part.column("count"),
         }

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "KEYS", "RESULT", "CountTask", "pack", "prepare_worker"]
 
-COLUMNS = "table tinyint, subset int, bucket smallint, opens boolean, text binary, count bigint"
-KEYS = ("table", "subset", "bucket", "opens", "text")
+COLUMNS = "table tinyint, subset int, bucket smallint, context tinyint, text binary, count bigint"
+KEYS = ("table", "subset", "bucket", "context", "text")
 
 RESULT = -1
 """The `table` of the row with a shard's result: JSON, with the index of the shard as `subset`.
@@ -62,9 +62,7 @@ class CountTask:
         counters = filled_counters(
             shard,
             sampler=sampler,
-            new_counter=lambda: DocumentCounter(
-                pickle.loads(job["normalization"]), max_sentence_length=job["max_sentence_length"], split=job["split"]
-            ),
+            new_counter=lambda: DocumentCounter(pickle.loads(job["settings"])),
             table_bytes=job["table_bytes"],
             strict=job["strict"],
             report=lambda _: None,
@@ -138,7 +136,8 @@ def _batches(table: pa.Table, number: int, subset: int) -> Iterator[pa.RecordBat
             "bucket": part.column("bucket").cast(pa.int16())
             if has_buckets
             else pa.repeat(pa.scalar(0, pa.int16()), rows),
-            "opens": part.column("opens") if has_buckets else pa.repeat(pa.scalar(False), rows),
+            # `opens` of units, `context` of pre-tokens.
+            "context": part.column(1).cast(pa.int8()) if has_buckets else pa.repeat(pa.scalar(0, pa.int8()), rows),
             "text": part.column(text).cast(pa.large_binary()).cast(pa.binary()),
             "count": counts,
         }

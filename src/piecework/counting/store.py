@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from piecework.common.pre_tokenizer import PreTokenizer
+    from piecework.counting.pre_tokens import PreTokenCounts
     from piecework.counting.words import WordCounts
 
 __all__ = [
@@ -83,6 +85,14 @@ class Counts:
         """What the weights act on: "documents" while sampling, or "counts" before training."""
         return str(self.description["settings"]["sampling"]["weighting"])
 
+    @property
+    def pre_tokenizer(self) -> PreTokenizer | None:
+        """What cut the documents, if pre-tokens were counted; None for words, as SentencePiece has them."""
+        from piecework.common.pre_tokenizer import PreTokenizer
+
+        described = self.description["settings"].get("pre_tokenizer")
+        return None if described is None else PreTokenizer(**described)
+
     def training(
         self,
         language: str | Sequence[str] | None = None,
@@ -90,8 +100,8 @@ class Counts:
         weights: Weights | None = None,
         *,
         min_count: int = 0,
-    ) -> WordCounts:
-        """The words of these languages and categories, or of all, read in a stream.
+    ) -> WordCounts | PreTokenCounts:
+        """The words or pre-tokens of these languages and categories, or of all, read in a stream.
 
         Counts are multiplied by the weights of their subsets, exactly: all are scaled by the weights' common
         denominator. A subset of weight 0 is left out, and one without a weight has 1. Without `weights`, those of the
@@ -101,6 +111,7 @@ class Counts:
         that can change. A word counts in all of these subsets together, with their weights, at the start of a line and
         elsewhere.
         """
+        from piecework.counting.pre_tokens import PreTokenCounts
         from piecework.counting.rare import RareWords, add_up
         from piecework.counting.words import WordCounts
 
@@ -118,13 +129,18 @@ class Counts:
         batches = self._scaled(scales)
         settings = self.description["settings"]
         split = settings.get("split", "words")
+        source = str(self.folder / table_file("train"))
+        if self.pre_tokenizer is not None:
+            if min_count > 1:
+                raise InputError(f"{self.folder}: has counts of pre-tokens, and min_count is for counts of words")
+            return PreTokenCounts.from_columns(batches, pre_tokenizer=self.pre_tokenizer, source=source)
         rare = None
         if min_count > 1:
             rare = RareWords(min_count * denominator)
             batches = rare.leave_out(add_up(batches, split=split))
         counts = WordCounts.from_columns(
             batches,
-            source=str(self.folder / table_file("train")),
+            source=source,
             dropped_lines=sum(row["dropped_lines"] for row in self.subset_rows if _subset(row) in scales),
             normalization=settings.get("normalization"),
             split=split,
@@ -151,10 +167,9 @@ class Counts:
         import pyarrow as pa
 
         table = "eval_plain" if plain else "eval"
+        types = column_types(table, pre_tokens=self.pre_tokenizer is not None)
         batches = self.evaluation_batches(language, category, plain=plain)
-        return pa.concat_tables(
-            [column_types(table).empty_table(), *(with_names(table, rows, subset) for subset, rows in batches)]
-        )
+        return pa.concat_tables([types.empty_table(), *(with_names(table, rows, subset) for subset, rows in batches)])
 
     def evaluation_batches(
         self,
@@ -166,7 +181,8 @@ class Counts:
         """The same in batches of one subset each, without the columns language and category."""
 
         table = "eval_plain" if plain else "eval"
-        return self._batches(table, self._chosen(language, category), column_types(table).names[2:])
+        types = column_types(table, pre_tokens=self.pre_tokenizer is not None)
+        return self._batches(table, self._chosen(language, category), types.names[2:])
 
     def _chosen(self, language: str | Sequence[str] | None, category: str | Sequence[str] | None) -> list[SubsetName]:
         """The subsets of these languages and categories, in order; one that does not exist is an error."""

@@ -1,4 +1,4 @@
-"""Counts one subset: words for training, units for evaluation; as Arrow tables or as spill files."""
+"""Counts one subset: words or pre-tokens for training, units for evaluation; as Arrow tables or as spill files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from piecework import _core
-from piecework.common.terms import Split
 from piecework.counting.words import words_to_arrow
-from piecework.study.normalization import Normalization
+from piecework.study.count_settings import CountSettings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["DocumentCounter", "units_to_arrow"]
+
+_Units = tuple[memoryview, memoryview, memoryview, memoryview, memoryview, memoryview]
 
 
 class DocumentCounter:
@@ -23,6 +24,8 @@ class DocumentCounter:
 
     Training documents are counted as words. Evaluation documents are counted as units: a run of spaces and the text up
     to the next space. Units are counted twice: with and without ASCII punctuation.
+
+    With a pre-tokenizer both are counted as pre-tokens, for evaluation with their `context`.
 
     >>> counter = DocumentCounter()
     >>> counter.add_evaluation(["Hej,  du!"], [7])
@@ -33,18 +36,15 @@ class DocumentCounter:
     ['  du', 'Hej']
     """
 
-    def __init__(
-        self,
-        normalization: Normalization | None = None,
-        *,
-        max_sentence_length: int | None = None,
-        split: Split = "words",
-    ) -> None:
-        """The settings are for training documents. Units stay as they are: tokenizers normalise them."""
+    def __init__(self, settings: CountSettings | None = None) -> None:
+        settings = settings or CountSettings()
+        normalization, pre_tokenizer = settings.normalization, settings.pre_tokenizer
+        self._pre_tokens = pre_tokenizer is not None
         self._counter = _core.DocumentCounter(
-            max_line_bytes=max_sentence_length or 0,
+            max_line_bytes=settings.max_sentence_length or 0,
             normalizer=normalization.normalizer() if normalization else None,
-            split=_core.Split[split],
+            split=_core.Split[settings.split],
+            pre_tokenizer=pre_tokenizer._native if pre_tokenizer else None,
         )
 
     def add_training(self, documents: Sequence[str | bytes], copies: int = 1) -> None:
@@ -52,8 +52,16 @@ class DocumentCounter:
         self._counter.add_training(documents, copies)
 
     def add_evaluation(self, documents: Sequence[str | bytes], buckets: list[int], prefix: bytes = b"") -> None:
-        """Count the units of each document in its bucket. `prefix`, a code token, is put before each document."""
+        """Count the units of each document in its bucket. `prefix`, a code token, is put before each document.
+
+        Not where pre-tokens are counted: there a special token is no text.
+        """
         self._counter.add_evaluation(documents, buckets, prefix)
+
+    @property
+    def counts_pre_tokens(self) -> bool:
+        """Whether it counts pre-tokens, and not words and units."""
+        return self._pre_tokens
 
     @property
     def memory_bytes(self) -> int:
@@ -69,8 +77,13 @@ class DocumentCounter:
         """Return the tables `train`, `eval` and `eval_plain`, sorted or in no order, and empty the counter."""
         return {
             "train": words_to_arrow(self._counter.take_training().columns(ordered=ordered)),
-            "eval": units_to_arrow(self._counter.take_evaluation(plain=False, ordered=ordered)),
-            "eval_plain": units_to_arrow(self._counter.take_evaluation(plain=True, ordered=ordered)),
+            **{
+                table: units_to_arrow(
+                    self._counter.take_evaluation(plain=table == "eval_plain", ordered=ordered),
+                    pre_tokens=self._pre_tokens,
+                )
+                for table in ("eval", "eval_plain")
+            },
         }
 
     def write(self, table: str, path: Path) -> int:
@@ -83,16 +96,21 @@ class DocumentCounter:
         return self._counter.write_evaluation(os.fsencode(path), plain=table == "eval_plain")
 
 
-def units_to_arrow(columns: tuple[memoryview, memoryview, memoryview, memoryview, memoryview]) -> pa.Table:
+def units_to_arrow(columns: _Units, *, pre_tokens: bool = False) -> pa.Table:
     """Wraps the arrays of the core as an Arrow table of units and counts."""
     import pyarrow as pa
 
     n = len(columns[0])
-    buckets, opens, offsets, data, counts = map(pa.py_buffer, columns)
+    buckets, contexts, opens, offsets, data, counts = map(pa.py_buffer, columns)
+    neighbours = (
+        {"context": pa.Array.from_buffers(pa.uint8(), n, [None, contexts])}
+        if pre_tokens
+        else {"opens": pa.Array.from_buffers(pa.bool_(), n, [None, opens])}
+    )
     return pa.table(
         {
             "bucket": pa.Array.from_buffers(pa.uint8(), n, [None, buckets]),
-            "opens": pa.Array.from_buffers(pa.bool_(), n, [None, opens]),
+            **neighbours,
             "unit": pa.Array.from_buffers(pa.large_string(), n, [None, offsets, data]),
             "count": pa.Array.from_buffers(pa.uint64(), n, [None, counts]),
         }

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from piecework.common.storage import RemotePath
 from piecework.common.subset_name import SubsetName
-from piecework.common.terms import Split
 from piecework.corpus.inputs import Slice
 from piecework.corpus.passages import PassageChoice
 from piecework.corpus.readers import Documents, open_batches
@@ -23,7 +22,7 @@ from piecework.counting.partial import PartialResults, ShardResult, SliceResult,
 from piecework.counting.shards import Shard
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
-from piecework.study.normalization import Normalization
+from piecework.study.count_settings import CountSettings
 
 __all__ = [
     "ShardJob",
@@ -48,11 +47,7 @@ class ShardJob:
     """Of the partial results."""
     table_bytes: int
     """How large the tables may grow in memory before they are written out."""
-    normalization: Normalization | None = None
-    """Of training documents."""
-    max_sentence_length: int | None = None
-    """Longer training lines are left out."""
-    split: Split = "words"
+    settings: CountSettings = field(default_factory=CountSettings)
     strict: bool = False
     """Whether the first record that cannot be used is an error."""
 
@@ -68,9 +63,7 @@ def count_shard(job: ShardJob, shard: Shard, report: Callable[[int], None]) -> S
         counters = filled_counters(
             shard,
             sampler=job.sampler,
-            new_counter=lambda: DocumentCounter(
-                job.normalization, max_sentence_length=job.max_sentence_length, split=job.split
-            ),
+            new_counter=lambda: DocumentCounter(job.settings),
             table_bytes=job.table_bytes,
             strict=job.strict,
             report=report,
@@ -152,7 +145,8 @@ class _Placing:
     def __init__(self, sampler: Sampler, subset: SubsetName, code_token: str | None, counter: DocumentCounter) -> None:
         self._place = sampler.place
         self._subset = subset
-        self._token = (code_token or "").encode()
+        # Byte-level tokenizers cut special tokens out before they merge, so they are no text to count.
+        self._token = b"" if counter.counts_pre_tokens else (code_token or "").encode()
         self.counter = counter
         self.statistics: Counter[str] = Counter()
         self.passage = PassageChoice(subset.language)

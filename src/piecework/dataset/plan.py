@@ -62,7 +62,7 @@ class Source:
                 f'language_field = "{field}" in the study: a training shard holds documents of one language; '
                 "split the files by language, or tokenize the files themselves"
             )
-        return cls(subsets, study.folder, study.name, study.recipe.clean_up, study.seed, is_study=True)
+        return cls(subsets, study.folder, study.name, study.recipe.count_settings().clean_up, study.seed, is_study=True)
 
     @classmethod
     def from_files(

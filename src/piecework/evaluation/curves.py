@@ -15,7 +15,8 @@ from piecework.evaluation.metrics import Array, Metric, divide
 from piecework.evaluation.piece_columns import PieceColumns, piece_columns
 from piecework.evaluation.tables import Table
 from piecework.tokenizer import assembly
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["Curve", "Sizes", "is_smaller_size"]
 
@@ -25,14 +26,17 @@ class Sizes:
     """The vocabulary sizes of a tokenizer: with no merge, with one, … with all; and the requested ones."""
 
     merges: list[int]
-    """The ids of the merges, in order."""
+    """The ids of the pieces that merges make, in order."""
     smallest: int
     """The vocabulary size without any merge: special pieces, bytes, characters, whitespace runs."""
     wanted: list[int]
     """The requested vocabulary sizes."""
+    merge_counts: Array
+    """The number of merges at each size, from the smallest on. A byte-level tokenizer has more merges than pieces where
+    a merge spells a special token."""
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, wanted: Sequence[int] = (), *, name: str = "the tokenizer") -> Sizes:
+    def of(cls, tokenizer: TrainedTokenizer, wanted: Sequence[int] = (), *, name: str = "the tokenizer") -> Sizes:
         """The sizes of a tokenizer. An InputError says why it has no smaller sizes, or not a requested one.
 
         >>> import piecework as pw
@@ -44,7 +48,7 @@ class Sizes:
         Traceback (most recent call last):
         piecework.errors.InputError: size 20 of "roses": its vocabulary has 14 pieces; choose sizes from 10 to 14
         """
-        merges = _merges(tokenizer)
+        merges = _merges(tokenizer, name=name)
         smallest = tokenizer.vocab_size - len(merges.ids)
         for size in wanted:
             if size > tokenizer.vocab_size or size < smallest:
@@ -61,7 +65,7 @@ class Sizes:
                 f'"{name}" has no smaller sizes: its pieces are not in the order of training,'
                 " so the first ones do not make a smaller vocabulary"
             )
-        return cls(merges.ids, smallest, sorted(set(wanted)))
+        return cls(merges.ids, smallest, sorted(set(wanted)), merges.counts)
 
     @property
     def vocab_sizes(self) -> Array:
@@ -71,25 +75,43 @@ class Sizes:
     @property
     def wanted_merges(self) -> list[int]:
         """The number of merges at each requested size."""
-        return [size - self.smallest for size in self.wanted]
+        return [int(self.merge_counts[size - self.smallest]) for size in self.wanted]
+
+    @property
+    def all_merges(self) -> list[int]:
+        """A piece for each merge. Of byte-level tokenizers the core asks for their number only."""
+        return [*self.merges, *([0] * (int(self.merge_counts[-1]) - len(self.merges)))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Merges:
     ids: list[int]
     in_order: bool
+    counts: Array
 
 
 # Cached: it reads the whole model, and a comparison asks for it once per other tokenizer.
-_MERGES: WeakKeyDictionary[Tokenizer, _Merges] = WeakKeyDictionary()
+_MERGES: WeakKeyDictionary[TrainedTokenizer, _Merges] = WeakKeyDictionary()
 
 
-def _merges(tokenizer: Tokenizer) -> _Merges:
+def _merges(tokenizer: TrainedTokenizer, *, name: str) -> _Merges:
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        return _byte_level_merges(tokenizer, name=name)
     if tokenizer not in _MERGES:
         columns = piece_columns(tokenizer)
         in_order = _in_order(columns, np.array(tokenizer._vocabulary.scores))
-        _MERGES[tokenizer] = _Merges(np.flatnonzero(columns.are("regular")).tolist(), in_order)
+        ids = np.flatnonzero(columns.are("regular")).tolist()
+        _MERGES[tokenizer] = _Merges(ids, in_order, np.arange(len(ids) + 1))
     return _MERGES[tokenizer]
+
+
+def _byte_level_merges(tokenizer: ByteLevelTokenizer, *, name: str) -> _Merges:
+    """The merges, if special tokens and bytes come first and every merge makes the next id or one that is there."""
+    counts = tokenizer.merge_counts
+    if counts is None:
+        raise InputError(f'"{name}" has no smaller sizes: its ids are not in the order of training')
+    smallest = tokenizer.vocab_size - len(counts) + 1
+    return _Merges(list(range(smallest, tokenizer.vocab_size)), True, np.array(counts))
 
 
 def _in_order(columns: PieceColumns, scores: Array) -> bool:
@@ -108,8 +130,10 @@ def _in_order(columns: PieceColumns, scores: Array) -> bool:
     )
 
 
-def is_smaller_size(small: Tokenizer, large: Tokenizer) -> bool:
+def is_smaller_size(small: TrainedTokenizer, large: TrainedTokenizer) -> bool:
     """Whether resizing `large` gives `small`. Then the pass of `large` gives the result of both.
+
+    Not used for byte-level tokenizers: each size has a pass of its own over the pre-tokens.
 
     >>> import piecework as pw
     >>> large = pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=14))
@@ -117,9 +141,11 @@ def is_smaller_size(small: Tokenizer, large: Tokenizer) -> bool:
     >>> is_smaller_size(large.resize(12), large), is_smaller_size(other, large)
     (True, False)
     """
-    if small.vocab_size >= large.vocab_size:
+    if small.vocab_size >= large.vocab_size or isinstance(small, ByteLevelTokenizer):
         return False
-    merges = _merges(large)
+    if isinstance(large, ByteLevelTokenizer):
+        return False
+    merges = _merges(large, name="")
     kept = small.vocab_size - large.vocab_size + len(merges.ids)
     if kept < 0 or not merges.ids or not merges.in_order:
         return False

@@ -13,7 +13,7 @@ from piecework.evaluation.curves import Sizes
 from piecework.evaluation.metrics import Array, Metric, UnitKind
 from piecework.evaluation.passes import SIZE_TOTALS, TEXT_TOTALS, TOKEN_TOTALS, PassResult, TableTotals
 from piecework.evaluation.units import BLOCKS, EvaluationUnits
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["Estimate", "estimates", "estimates_from_sums", "size_estimates"]
 
@@ -33,7 +33,7 @@ class Estimate:
 
 
 def estimates(
-    tokenizer: Tokenizer,
+    tokenizer: TrainedTokenizer,
     found: PassResult,
     totals: Mapping[UnitKind, TableTotals],
     units: EvaluationUnits,

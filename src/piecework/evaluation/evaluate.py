@@ -10,13 +10,13 @@ from piecework.evaluation.curves import Sizes, is_smaller_size
 from piecework.evaluation.estimates import estimates, size_estimates
 from piecework.evaluation.evaluation import Evaluation, TokenizerResult
 from piecework.evaluation.metrics import Metric, find_metrics
-from piecework.evaluation.passes import TEXT_TOTALS, Evaluator, PassResult
+from piecework.evaluation.passes import TEXT_TOTALS, Evaluator, PassResult, check_units
 from piecework.evaluation.units import EvaluationUnits, GroupBy, UnitSource
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["Tokenizers", "evaluate", "evaluate_on", "evaluation_units", "named_tokenizers"]
 
-Tokenizers = Mapping[str, Tokenizer] | Sequence[Tokenizer] | Tokenizer
+Tokenizers = Mapping[str, TrainedTokenizer] | Sequence[TrainedTokenizer] | TrainedTokenizer
 
 
 def evaluate(
@@ -72,6 +72,8 @@ def evaluate_on(
     if threads < 1:
         raise InputError(f"threads must be 1 or more, not {threads}")
     listed = {name: sizes.get(name, ()) if isinstance(sizes, Mapping) else sizes for name in named}
+    for name, tokenizer in named.items():
+        check_units(name, tokenizer, units.pre_tokenizer)
     larger = _larger(named)
     plans: dict[str, Sizes | None] = {}
     for name, tokenizer in named.items():
@@ -118,7 +120,7 @@ def evaluate_on(
     return Evaluation(named, metrics, units, {name: results[name] for name in named})
 
 
-def _larger(tokenizers: Mapping[str, Tokenizer]) -> dict[str, str]:
+def _larger(tokenizers: Mapping[str, TrainedTokenizer]) -> dict[str, str]:
     """Maps each tokenizer that is a smaller size of another one to that one, whose pass gives both results."""
     found = {}
     by_size = sorted(tokenizers, key=lambda name: -tokenizers[name].vocab_size)
@@ -130,19 +132,19 @@ def _larger(tokenizers: Mapping[str, Tokenizer]) -> dict[str, str]:
     return found
 
 
-def named_tokenizers(tokenizers: Tokenizers) -> dict[str, Tokenizer]:
+def named_tokenizers(tokenizers: Tokenizers) -> dict[str, TrainedTokenizer]:
     """The tokenizers by name. Without names they are "tokenizer 1", "tokenizer 2", …; a single one is "tokenizer"."""
-    if isinstance(tokenizers, Tokenizer):
+    if isinstance(tokenizers, TrainedTokenizer):
         tokenizers = {"tokenizer": tokenizers}
     elif not isinstance(tokenizers, Mapping):
         tokenizers = {f"tokenizer {number}": each for number, each in enumerate(tokenizers, 1)}
     if not tokenizers:
         raise InputError("no tokenizer to evaluate")
     for name, tokenizer in tokenizers.items():
-        if not isinstance(tokenizer, Tokenizer):
+        if not isinstance(tokenizer, TrainedTokenizer):
             raise InputError(
                 f'"{name}" is a {type(tokenizer).__name__}, not a piecework.Tokenizer; '
-                "load a BPE model with piecework.Tokenizer.load(path)"
+                "load a BPE model with piecework.Tokenizer.load(path), or piecework.ByteLevelTokenizer.load(path)"
             )
     return dict(tokenizers)
 

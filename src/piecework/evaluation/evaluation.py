@@ -20,7 +20,7 @@ from piecework.evaluation.passes import SIZE_TOTALS, TEXT_TOTALS, TOKEN_TOTALS, 
 from piecework.evaluation.tables import Table, html_table
 from piecework.evaluation.units import EvaluationUnits
 from piecework.evaluation.word_spacing import UNSPACED_SHARE
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["Evaluation", "TokenizerResult"]
 
@@ -44,7 +44,7 @@ class Evaluation:
 
     def __init__(
         self,
-        tokenizers: Mapping[str, Tokenizer],
+        tokenizers: Mapping[str, TrainedTokenizer],
         metrics: Sequence[Metric],
         units: EvaluationUnits,
         results: Mapping[str, TokenizerResult],

@@ -32,11 +32,12 @@ UnitKind = Literal["eval", "eval_plain"]
 
 SUMS = {
     "tokens": "tokens",
-    "starts": "tokens that start with ▁",
+    "starts": "tokens that start with ▁, which is a space",
     "continued": "tokens that start with ▁ and are followed by one that does not",
     "split_words": "whitespace words of two or more tokens",
     "unknown": "tokens that are the unknown piece",
-    "byte_tokens": "tokens that are a byte piece",
+    "byte_tokens": "tokens that are a byte piece; of byte-level tokenizers, those that are not whole characters",
+    "partial": "tokens that are not whole characters",
     "words": "whitespace words: maximal runs of non-whitespace",
     "characters": "characters of the text",
     "bytes": "bytes of the text in UTF-8",
@@ -262,6 +263,17 @@ def unknown_rate(unknown: Array, tokens: Array) -> tuple[Array, Array]:
 def byte_rate(byte_tokens: Array, tokens: Array) -> tuple[Array, Array]:
     """Tokens that are byte pieces / tokens."""
     return byte_tokens, tokens
+
+
+@metric(
+    "partial_rate",
+    title="Tokens that are not whole characters",
+    formula="tokens that start or end inside a character / tokens",
+    direction="lower",
+)
+def partial_rate(partial: Array, tokens: Array) -> tuple[Array, Array]:
+    """Tokens that start or end inside a character / tokens."""
+    return partial, tokens
 
 
 @metric(

@@ -21,7 +21,7 @@ from piecework.evaluation.evaluation import Evaluation
 from piecework.evaluation.metrics import Array, divide
 from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["OverlapCurve", "Overlaps", "overlap_curve", "vocabulary_overlap"]
 
@@ -46,7 +46,7 @@ def vocabulary_overlap(tokenizers: Tokenizers, *, evaluation: Evaluation | None 
 class Overlaps:
     """The overlaps of a set of tokenizers. Their pieces are numbered once, so that each overlap is quick."""
 
-    def __init__(self, tokenizers: Mapping[str, Tokenizer], *, evaluation: Evaluation | None = None) -> None:
+    def __init__(self, tokenizers: Mapping[str, TrainedTokenizer], *, evaluation: Evaluation | None = None) -> None:
         self._tokenizers = tokenizers
         self._evaluation = evaluation
         self._learned = dict(zip(tokenizers, _learned(tokenizers.values()), strict=True))
@@ -133,7 +133,11 @@ class OverlapCurve:
 
 
 def overlap_curve(
-    tokenizer: Tokenizer, other: Tokenizer, *, evaluation: Evaluation | None = None, other_name: str | None = None
+    tokenizer: TrainedTokenizer,
+    other: TrainedTokenizer,
+    *,
+    evaluation: Evaluation | None = None,
+    other_name: str | None = None,
 ) -> OverlapCurve:
     """The overlap of `tokenizer`, at each of its sizes, with `other`: one pass over the merges gives all sizes.
 
@@ -149,7 +153,7 @@ def overlap_curve(
 
 
 def _curve(
-    tokenizer: Tokenizer, other: Tokenizer, learned: _Learned, others: _Learned, use: Array | None
+    tokenizer: TrainedTokenizer, other: TrainedTokenizer, learned: _Learned, others: _Learned, use: Array | None
 ) -> OverlapCurve:
     """`use` is how often each piece of the other is a token, or None."""
     sizes = Sizes.of(tokenizer)
@@ -178,7 +182,7 @@ def _totals(steps: Array, start: int) -> Array:
     return np.cumsum(np.pad(steps, (1, 0)))[start:]
 
 
-def _at_equal_size(sizes: Sizes, ids: Array, other: Tokenizer, others_ids: Array) -> Array | None:
+def _at_equal_size(sizes: Sizes, ids: Array, other: TrainedTokenizer, others_ids: Array) -> Array | None:
     """`ids` are the same pieces in the other, or -1. In both, merges come after characters."""
     try:
         others = Sizes.of(other)
@@ -217,7 +221,7 @@ class _Learned:
         return there
 
 
-def _learned(tokenizers: Iterable[Tokenizer]) -> list[_Learned]:
+def _learned(tokenizers: Iterable[TrainedTokenizer]) -> list[_Learned]:
     columns = list(map(piece_columns, tokenizers))
     ids = [np.concatenate([np.flatnonzero(each.are(group)) for group in ("character", "regular")]) for each in columns]
     texts: Any = pa.concat_arrays([each.texts.take(chosen) for each, chosen in zip(columns, ids, strict=True)])

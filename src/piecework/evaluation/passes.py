@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from piecework import _core
-from piecework.errors import ModelError
+from piecework.common.pre_tokenizer import PreTokenizer
+from piecework.errors import InputError, ModelError
 from piecework.evaluation.curves import Sizes
 from piecework.evaluation.metrics import Array, UnitKind
 from piecework.evaluation.units import Arrangement, EvaluationUnits
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
-__all__ = ["SIZE_TOTALS", "TEXT_TOTALS", "TOKEN_TOTALS", "Evaluator", "PassResult", "TableTotals"]
+__all__ = ["SIZE_TOTALS", "TEXT_TOTALS", "TOKEN_TOTALS", "Evaluator", "PassResult", "TableTotals", "check_units"]
 
 # The names along the last axis of the core's arrays. Those of sizes are the first of those of tokens.
 TOKEN_TOTALS = _core.TOKEN_TOTALS
@@ -80,7 +82,7 @@ class PassResult:
 class Evaluator:
     """Encodes units with one tokenizer, once; smaller sizes of the tokenizer follow from the same pass."""
 
-    def __init__(self, tokenizer: Tokenizer, *, name: str, sizes: Sizes | None, threads: int) -> None:
+    def __init__(self, tokenizer: TrainedTokenizer, *, name: str, sizes: Sizes | None, threads: int) -> None:
         self._tokenizer = tokenizer
         self._name = name
         self._sizes = sizes
@@ -88,13 +90,15 @@ class Evaluator:
 
     def run(self, units: EvaluationUnits, *, in_blocks: bool) -> PassResult:
         """Encodes every unit and counts tokens, by block if `in_blocks`."""
-        arranged = units.arranged(in_blocks=in_blocks, cut_lines=self._tokenizer._encoder.newlines_stand_alone)
+        check_units(self._name, self._tokenizer, units.pre_tokenizer)
+        cut_lines = isinstance(self._tokenizer, Tokenizer) and self._tokenizer._encoder.newlines_stand_alone
+        arranged = units.arranged(in_blocks=in_blocks, cut_lines=cut_lines)
         sizes = self._sizes
         try:
             found = _core.evaluate(
                 self._tokenizer._encoder,
                 arranged.units,
-                merges=sizes.merges if sizes else [],
+                merges=sizes.all_merges if sizes else [],
                 sizes=sizes.wanted_merges if sizes and sizes.merges else [],
                 blocks=list(arranged.blocks.values()),
                 frequency_groups=arranged.frequency_groups,
@@ -109,7 +113,7 @@ class Evaluator:
         curves: Mapping[UnitKind, Array] = {}
         if sizes is not None and sizes.merges:
             by_size = arranged.split(found.sizes)
-            curves = arranged.curves(found.curve)
+            curves = arranged.curves(found.curve[:, :, sizes.merge_counts])
         elif sizes is not None:
             # Without merges the core returns no curve. It has one point: the full vocabulary.
             as_it_is = {kind: each[..., : len(SIZE_TOTALS)] for kind, each in totals.items()}
@@ -129,9 +133,9 @@ class Evaluator:
             found.detached,
         )
 
-    def smaller(self, found: PassResult, tokenizer: Tokenizer) -> PassResult:
-        """The result for `tokenizer`, a smaller size of this one, without encoding again."""
-        assert self._sizes is not None
+    def smaller(self, found: PassResult, tokenizer: TrainedTokenizer) -> PassResult:
+        """The result for `tokenizer`, a smaller size of this one, without encoding again; both of SentencePiece."""
+        assert self._sizes is not None and isinstance(self._tokenizer, Tokenizer) and isinstance(tokenizer, Tokenizer)
         number = self._sizes.wanted.index(tokenizer.vocab_size)
         totals = {kind: each.copy() for kind, each in found.totals.items()}
         for kind, each in found.sizes.items():
@@ -150,3 +154,28 @@ class Evaluator:
             )
         single = {kind: each[1 + number : 2 + number] for kind, each in found.single_types.items()}
         return PassResult(found.arranged, tokenizer.vocab_size, totals, frequencies, {}, {}, found.types, single)
+
+
+def check_units(name: str, tokenizer: TrainedTokenizer, pre_tokenizer: PreTokenizer | None) -> None:
+    """Refuses a tokenizer for which the counted units were not made."""
+    if isinstance(tokenizer, Tokenizer):
+        if pre_tokenizer is not None:
+            raise InputError(
+                f'"{name}" is a SentencePiece model, and these are counts of the pre-tokens of'
+                f' "{pre_tokenizer.name}": count again with a SentencePiece [recipe]'
+            )
+        return
+    own = tokenizer.pre_tokenizer
+    if pre_tokenizer is None:
+        raise InputError(
+            f'"{name}" is a byte-level tokenizer, and these are counts of SentencePiece units: count again with'
+            f' kind = "byte-level" and pre_tokenizer = "{own.name}" in [recipe], or with pre_tokenizer="{own.name}"'
+        )
+    if own != pre_tokenizer:
+        raise InputError(f'"{name}" has the pre-tokenizer {own}, and these are counts of {pre_tokenizer}: count again')
+    if tokenizer.model.added_tokens:
+        token = next(iter(tokenizer.model.added_tokens))
+        raise InputError(
+            f'"{name}" cuts its added token {token!r} out of a text before it is cut into pre-tokens, so counts of'
+            " pre-tokens do not tell its tokens"
+        )

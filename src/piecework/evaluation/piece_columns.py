@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from piecework.evaluation.metrics import Array
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.pieces import GROUP_ORDER, SPACE, Group, piece_group
 from piecework.tokenizer.schema import NORMAL, TYPE_NAMES
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["PieceColumns", "piece_columns"]
 
@@ -34,7 +35,7 @@ class PieceColumns:
         return np.array([group in groups for group in GROUP_ORDER])[self.groups]
 
 
-def piece_columns(tokenizer: Tokenizer) -> PieceColumns:
+def piece_columns(tokenizer: TrainedTokenizer) -> PieceColumns:
     """The columns of a vocabulary.
 
     >>> import piecework as pw
@@ -48,10 +49,36 @@ def piece_columns(tokenizer: Tokenizer) -> PieceColumns:
 
 
 # Kept, since several tables need the columns, and making them takes longer than using them.
-_COLUMNS: WeakKeyDictionary[Tokenizer, PieceColumns] = WeakKeyDictionary()
+_COLUMNS: WeakKeyDictionary[TrainedTokenizer, PieceColumns] = WeakKeyDictionary()
 
 
-def _columns(tokenizer: Tokenizer) -> PieceColumns:
+def _byte_level_columns(tokenizer: ByteLevelTokenizer) -> PieceColumns:
+    """The same for byte-level pieces: single bytes are in every vocabulary, all that merges make is regular.
+
+    A part of a character counts as a character.
+    """
+    model = tokenizer.model
+    special, added = {*model.special_tokens.values()}, {*model.added_tokens.values()}
+
+    def group(number: int, token: bytes) -> Group:
+        if number in special:
+            return "special"
+        if number in added:
+            return "user-defined"
+        return "regular" if len(token) > 1 else "byte" if token else "unused"
+
+    texts = tokenizer.piece_texts
+    groups = [GROUP_ORDER.index(group(number, token)) for number, token in enumerate(model.tokens)]
+    lengths = [
+        len(token.decode("utf-8", "replace")) or len(text) for token, text in zip(model.tokens, texts, strict=True)
+    ]
+    spaces = [token.count(b" ") for token in model.tokens]
+    return PieceColumns(pa.array(texts, pa.string()), np.array(groups, np.uint8), np.array(lengths), np.array(spaces))
+
+
+def _columns(tokenizer: TrainedTokenizer) -> PieceColumns:
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        return _byte_level_columns(tokenizer)
     from pyarrow import compute
 
     texts = pa.array(tokenizer._texts, pa.string())

@@ -19,7 +19,7 @@ from piecework.evaluation.passes import SIZE_TOTALS
 from piecework.evaluation.tables import Table
 from piecework.evaluation.units import UnitSource
 from piecework.study.model_shape import ModelShape
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["WARNING", "SizeAdvice", "SizeCosts", "size_costs"]
 
@@ -92,7 +92,7 @@ class SizeCosts:
         return Table(pa.table(columns), title="What a vocabulary size costs the model")
 
 
-def size_costs(tokenizer: Tokenizer, counts: UnitSource, model: ModelShape, *, threads: int = 1) -> SizeCosts:
+def size_costs(tokenizer: TrainedTokenizer, counts: UnitSource, model: ModelShape, *, threads: int = 1) -> SizeCosts:
     """The costs of every size of a tokenizer on the evaluation text of the counts, and the size to choose.
 
     >>> import piecework as pw

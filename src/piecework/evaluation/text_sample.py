@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from piecework.corpus.sampling import BUCKETS, Sampler
+from piecework.errors import InputError
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.word_spacing import unspaced_shares
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
@@ -70,6 +71,10 @@ def document_sample(documents: Sequence[str]) -> TextSample:
 
 def unit_sample(table: pa.Table) -> TextSample:
     """Every unit of the counts. A unit that does not open its document is encoded after a one-letter word."""
+    if "opens" not in table.column_names:
+        raise InputError(
+            "these are counts of pre-tokens, on which tokenizers of other kinds cannot be compared; use documents"
+        )
     units = [str(unit) for unit in table["unit"].to_pylist()]
     opens = table["opens"].to_pylist()
     in_context = [unit if is_start else f"a{unit}" for unit, is_start in zip(units, opens, strict=True)]

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from piecework import _core
+from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.sampling import BUCKETS, Sampler
 from piecework.counting.files import column_types, with_names
@@ -22,6 +23,7 @@ from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, UnitKind
 from piecework.evaluation.word_spacing import unspaced_shares
+from piecework.study.count_settings import CountSettings
 
 __all__ = ["BLOCKS", "EvaluationUnits", "GroupBy", "UnitCounts", "UnitSource", "count_units"]
 
@@ -40,10 +42,17 @@ class UnitSource(Protocol):
     def languages(self) -> list[str]:
         """The languages, sorted."""
 
+    @property
+    def pre_tokenizer(self) -> PreTokenizer | None:
+        """What cut the documents, if units are pre-tokens; None for units of SentencePiece."""
+
     def evaluation(
         self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
     ) -> pa.Table:
-        """Rows of language, category, bucket, opens, unit and count; `plain` is without ASCII punctuation."""
+        """Rows of language, category, bucket, opens, unit and count; `plain` is without ASCII punctuation.
+
+        Where units are pre-tokens, `context` stands in place of `opens`.
+        """
 
     def evaluation_batches(
         self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
@@ -54,19 +63,21 @@ class UnitSource(Protocol):
 class UnitCounts:
     """The units of documents, counted by language. `count_units` makes them."""
 
-    def __init__(self, tables: Mapping[UnitKind, Mapping[str, pa.Table]]) -> None:
+    def __init__(
+        self, tables: Mapping[UnitKind, Mapping[str, pa.Table]], *, pre_tokenizer: PreTokenizer | None = None
+    ) -> None:
         """Tables of bucket, opens, unit and count, by language."""
         self._tables = tables
+        self.pre_tokenizer = pre_tokenizer
         self.languages = sorted(tables["eval"])
 
     def evaluation(
         self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
     ) -> pa.Table:
         """Rows of language, category, bucket, opens, unit and count."""
+        types = column_types("eval", pre_tokens=self.pre_tokenizer is not None)
         batches = self.evaluation_batches(language, category, plain=plain)
-        return pa.concat_tables(
-            [column_types("eval").empty_table(), *(with_names("eval", rows, subset) for subset, rows in batches)]
-        )
+        return pa.concat_tables([types.empty_table(), *(with_names("eval", rows, subset) for subset, rows in batches)])
 
     def evaluation_batches(
         self, language: Sequence[str] | None = None, category: str | None = None, *, plain: bool = False
@@ -83,11 +94,16 @@ class UnitCounts:
 
 
 def count_units(
-    documents: Mapping[str, Iterable[str]], *, seed: int = 1, buckets: Mapping[str, Sequence[int]] | None = None
+    documents: Mapping[str, Iterable[str]],
+    *,
+    seed: int = 1,
+    buckets: Mapping[str, Sequence[int]] | None = None,
+    pre_tokenizer: str | PreTokenizer | None = None,
 ) -> UnitCounts:
     """Counts the units of documents by language, to evaluate tokenizers on them.
 
-    A document has the bucket that a study with this seed gives it, unless `buckets` lists one for each document.
+    A document has the bucket that a study with this seed gives it, unless `buckets` lists one for each document. With
+    a pre-tokenizer the units are pre-tokens, for byte-level tokenizers that have it.
 
     >>> counts = count_units({"sv": ["Hej, världen!"], "da": ["Hej, verden!"]})
     >>> counts.languages
@@ -95,12 +111,14 @@ def count_units(
     >>> counts.evaluation(["sv"], plain=True).column("unit").to_pylist()
     [' världen', 'Hej']
     """
+    named = PreTokenizer(pre_tokenizer) if isinstance(pre_tokenizer, str) else pre_tokenizer
+    settings = CountSettings(pre_tokenizer=named)
     bucket_of = Sampler(seed=seed, train=Fraction(0), evaluation=Fraction(0), weights={}).bucket
     tables: dict[UnitKind, dict[str, pa.Table]] = {"eval": {}, "eval_plain": {}}
     for language in sorted(documents):
         if isinstance(documents[language], (str, bytes)):
             raise InputError(f'the documents of "{language}" are one string; for a single document write [text]')
-        counter = DocumentCounter()
+        counter = DocumentCounter(settings)
         texts = iter(documents[language])
         done = 0
         while batch := [text.encode("utf-8", "surrogatepass") for text in islice(texts, _BATCH_DOCUMENTS)]:
@@ -113,7 +131,7 @@ def count_units(
         for kind, table in counter.take().items():
             if kind in tables:
                 tables[kind][language] = table
-    return UnitCounts(tables)
+    return UnitCounts(tables, pre_tokenizer=settings.pre_tokenizer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +205,8 @@ class EvaluationUnits:
         self.overall = overall
         self._counts = counts
         self.languages = list(languages)
+        self.pre_tokenizer = counts.pre_tokenizer
+        """What cut the documents, if units are pre-tokens."""
         self.by: GroupBy = by
         self._kinds = list(kinds)
         self.groups: list[str] = self.languages if by == "language" else self._subsets()
@@ -199,6 +219,7 @@ class EvaluationUnits:
 
         `cut_lines` is for encoders that never merge across a newline: fewer units are distinct, so there is less to do.
         """
+        cut_lines = cut_lines and self.pre_tokenizer is None
         with self._lock:
             if (in_blocks, cut_lines) not in self._arrangements:
                 blocks = {kind: BLOCKS if in_blocks and kind in self._in_blocks else 1 for kind in self._kinds}
@@ -228,13 +249,14 @@ class EvaluationUnits:
         return {group: found.get(group, 0.0) for group in self.groups}
 
     def _arrange(self, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:
-        units = _core.UnitSet(len(self.groups) * sum(blocks.values()), cut_lines=cut_lines)
+        groups = len(self.groups) * sum(blocks.values())
+        units = _core.UnitSet(groups, cut_lines=cut_lines, pre_tokens=self.pre_tokenizer is not None)
         start = 0
         for kind in self._kinds:
             for group, bucket, rows in self._rows(kind):
                 cell = start + group * blocks[kind] + bucket * blocks[kind] // BUCKETS
                 try:
-                    units.add_columns(cell, rows["bucket"], rows["opens"], rows["unit"], rows["count"])
+                    units.add_columns(cell, *(rows[column] for column in rows.schema.names))
                 except (ValueError, OverflowError) as error:
                     raise InputError(f"the evaluation counts are damaged: {error}; count again") from error
             start += len(self.groups) * blocks[kind]
@@ -252,15 +274,16 @@ class EvaluationUnits:
     def _rows(self, kind: UnitKind) -> Iterator[tuple[int, int, pa.RecordBatch]]:
         """Group, bucket, and rows of these."""
         for name, batch in self._batches(kind):
-            rows = _checked(batch, self._counts)
+            rows = _checked(batch, self._counts, pre_tokens=self.pre_tokenizer is not None)
             buckets = np.from_dlpack(rows["bucket"])
             for start, stop in stretches(buckets):
                 yield self.groups.index(name), int(buckets[start]), rows.slice(start, stop - start)
 
 
-def _checked(batch: pa.RecordBatch, counts: object) -> pa.RecordBatch:
-    """The columns that the core needs, with its types."""
-    types = {"bucket": pa.uint8(), "opens": pa.uint8(), "unit": pa.large_string(), "count": pa.uint64()}
+def _checked(batch: pa.RecordBatch, counts: object, *, pre_tokens: bool) -> pa.RecordBatch:
+    """The columns that the core needs, in its order and with its types."""
+    neighbours = "context" if pre_tokens else "opens"
+    types = {"bucket": pa.uint8(), neighbours: pa.uint8(), "unit": pa.large_string(), "count": pa.uint64()}
     if missing := [name for name in types if name not in batch.schema.names]:
         raise InputError(
             f"{counts!r} has no column {', '.join(missing)} in its evaluation table, so another version made it;"

@@ -13,7 +13,7 @@ from piecework.evaluation.piece_columns import piece_columns
 from piecework.evaluation.tables import Table
 from piecework.tokenizer.pieces import GROUP_ORDER, Group, Piece, vocabulary_groups
 from piecework.tokenizer.reachable import reachable_pieces
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["VocabularyAnalysis", "analyse_vocabulary", "groups_table", "lengths_table", "use_table"]
 
@@ -38,7 +38,7 @@ class VocabularyAnalysis:
 
 
 def analyse_vocabulary(
-    tokenizer: Tokenizer, evaluation: Evaluation | None = None, *, name: str | None = None
+    tokenizer: TrainedTokenizer, evaluation: Evaluation | None = None, *, name: str | None = None
 ) -> VocabularyAnalysis:
     """Analyses a vocabulary, and its use if there is an evaluation.
 
@@ -59,7 +59,7 @@ def analyse_vocabulary(
     return VocabularyAnalysis(groups_table(tokenizer), lengths_table(tokenizer), unreachable, unused, use)
 
 
-def groups_table(tokenizer: Tokenizer) -> Table:
+def groups_table(tokenizer: TrainedTokenizer) -> Table:
     """The paper's table: group, pieces, id ranges, examples."""
     rows = [
         (
@@ -70,12 +70,12 @@ def groups_table(tokenizer: Tokenizer) -> Table:
             len(group.ranges) == 1,
             "  ".join(group.examples),
         )
-        for group in vocabulary_groups(tokenizer._texts, piece_columns(tokenizer).groups)
+        for group in vocabulary_groups(tokenizer.piece_texts, piece_columns(tokenizer).groups)
     ]
     return Table.of(["group", "pieces", "share", "ids", "contiguous", "examples"], rows, title="Vocabulary groups")
 
 
-def lengths_table(tokenizer: Tokenizer) -> Table:
+def lengths_table(tokenizer: TrainedTokenizer) -> Table:
     """The number of pieces of each length in characters, by kind."""
     columns = piece_columns(tokenizer)
     kinds = {"text": columns.are(*_TEXT_GROUPS)} | {
@@ -93,7 +93,7 @@ def lengths_table(tokenizer: Tokenizer) -> Table:
     return Table.of(names, rows, title="Lengths of pieces (with ▁ counted, and without)")
 
 
-def _unreachable(tokenizer: Tokenizer, reachable: Array) -> Table:
+def _unreachable(tokenizer: TrainedTokenizer, reachable: Array) -> Table:
     pieces = [tokenizer.pieces[i] for i in np.flatnonzero(~reachable)]
     ids = {piece.text: piece.id for piece in tokenizer.pieces}
     rows = [
@@ -119,7 +119,7 @@ def _reason(piece: Piece, ids: dict[str, int]) -> str:
     return "its characters merge differently"
 
 
-def _unused(tokenizer: Tokenizer, reachable: Array, frequencies: Array) -> Table:
+def _unused(tokenizer: TrainedTokenizer, reachable: Array, frequencies: Array) -> Table:
     unused = np.flatnonzero(reachable & (frequencies.sum(axis=0) == 0))
     rows = ((int(i), tokenizer.pieces[i].text, tokenizer.pieces[i].group) for i in unused)
     return Table.of(["id", "piece", "group"], rows, title="Pieces that never occur in the evaluation text")

@@ -50,7 +50,7 @@ def piece_use(tokenizer: Native, counts: UnitSource, *, threads: int = 1) -> Pie
     8
     """
     units = EvaluationUnits(counts, ["eval"], list(counts.languages), by="subset", in_blocks={"eval"})
-    if isinstance(tokenizer, Tokenizer):
+    if isinstance(tokenizer, Tokenizer) or counts.pre_tokenizer is not None:
         found = Evaluator(tokenizer, name="the tokenizer", sizes=None, threads=threads).run(units, in_blocks=True)
         return PieceUse(units.groups, found.by_block()["eval"])
     tokens = np.zeros((len(units.groups), BLOCKS, tokenizer.vocab_size), np.int64)

@@ -20,10 +20,12 @@ from piecework.pipeline.counts import StudyCounts
 from piecework.results.folder import TOKENIZERS_FOLDER
 from piecework.results.state import State, key_of
 from piecework.study.study import Study
+from piecework.tokenizer.byte_level import SAVED_FILES, ByteLevelTokenizer
 from piecework.tokenizer.export import export_hf, export_sentencepiece
 from piecework.tokenizer.tokenizer import Tokenizer
-from piecework.training.frequencies import read_frequencies, write_frequencies
-from piecework.training.trainer import train
+from piecework.tokenizer.trained import TrainedTokenizer, load_trained
+from piecework.training.frequencies import merge_frequencies, read_frequencies, write_frequencies
+from piecework.training.trainer import train_any
 
 __all__ = ["Trained", "Training"]
 
@@ -41,12 +43,12 @@ class Trained:
     folder: Path
     stages: dict[str, str]
     """By tokenizer, the name of its stage."""
-    made: dict[str, Tokenizer]
+    made: dict[str, TrainedTokenizer]
     """The tokenizers trained in this run: they need not be loaded, and keep their caches."""
 
-    def load(self) -> dict[str, Tokenizer]:
+    def load(self) -> dict[str, TrainedTokenizer]:
         """Every tokenizer, loaded if it was trained in an earlier run."""
-        return {name: self.made.get(name) or Tokenizer.load(self.folder / name) for name in self.stages}
+        return {name: self.made.get(name) or load_trained(self.folder / name) for name in self.stages}
 
 
 class Training:
@@ -69,7 +71,7 @@ class Training:
         self._counts: Counts = counted.counts
         self._counts_key = counted.key
         self._threads, self._progress, self._warn = threads, progress, warn
-        self._made: dict[str, Tokenizer] = {}
+        self._made: dict[str, TrainedTokenizer] = {}
         self._done: dict[str, int] = {}
         self._wanted = 0
         self._lock = threading.Lock()
@@ -109,15 +111,15 @@ class Training:
         settings = [recipe.model_dump(mode="json"), sorted(recipe.model_fields_set)]
         return key_of("train", TRAINING_FORMAT, name, self._counts_key, weights, settings)
 
-    def _train_multilingual(self) -> Tokenizer:
+    def _train_multilingual(self) -> TrainedTokenizer:
         try:
-            return train(self._counts.training(), self._study.recipe, progress=self._reporter(MULTILINGUAL))
+            return train_any(self._counts.training(), self._study.recipe, progress=self._reporter(MULTILINGUAL))
         except VocabularyTooLargeError as error:
             raise StudyError([self._study.mistake(("recipe", "vocab_size"), str(error))]) from error
 
     def _resize(self) -> dict[str, str]:
         """Makes the smaller sizes that the study asks for; returns their stages."""
-        full: Tokenizer | None = None
+        full: TrainedTokenizer | None = None
         stages = {}
         folder = self._state.folder / TOKENIZERS_FOLDER
         source = self._state.outputs([_stage(MULTILINGUAL)])
@@ -135,11 +137,12 @@ class Training:
                 self._save(name, key, *_timed(partial(full.resize, size)))
                 # Evaluation derives the metrics of a smaller size from the pass of the full one.
                 self._made[name].frequencies = None
-                self._made[name]._forget_encoder()
+                if isinstance(made := self._made[name], Tokenizer):
+                    made._forget_encoder()
             stages[name] = _stage(name)
         return stages
 
-    def _check_size(self, full: Tokenizer, size: int) -> None:
+    def _check_size(self, full: TrainedTokenizer, size: int) -> None:
         try:
             Sizes.of(full, [size], name=MULTILINGUAL)
         except InputError as error:
@@ -155,7 +158,7 @@ class Training:
         sizes = {} if MULTILINGUAL in left else self._resize()
         pool = ThreadPoolExecutor(max_workers=min(self._threads, len(left) + 1))
         try:
-            futures: dict[Future[tuple[Tokenizer, float]], str] = {}
+            futures: dict[Future[tuple[TrainedTokenizer, float]], str] = {}
             beside: Future[None] | None = None
             for name in left:
                 futures[pool.submit(_timed, partial(self._train, name))] = name
@@ -179,14 +182,14 @@ class Training:
             self._stopped = False
         return sizes
 
-    def _train(self, name: str) -> Tokenizer:
+    def _train(self, name: str) -> TrainedTokenizer:
         return self._train_multilingual() if name == MULTILINGUAL else self._train_language(name)
 
-    def _train_language(self, language: str) -> Tokenizer:
+    def _train_language(self, language: str) -> TrainedTokenizer:
         words = self._counts.training(language)
         recipe = self._study.recipe
         try:
-            return train(words, recipe, progress=self._reporter(language))
+            return train_any(words, recipe, progress=self._reporter(language))
         except VocabularyTooLargeError as error:
             self._warn(
                 f'the language "{language}" has text for only {error.largest:,} pieces, not {recipe.vocab_size:,}: '
@@ -194,7 +197,7 @@ class Training:
             )
             settings = {name: getattr(recipe, name) for name in recipe.model_fields_set}
             smaller = type(recipe)(**{**settings, "vocab_size": error.largest})
-            return train(words, smaller, progress=self._reporter(language))
+            return train_any(words, smaller, progress=self._reporter(language))
         except InputError as error:
             raise InputError(f'the language "{language}": {error}') from error
 
@@ -209,29 +212,37 @@ class Training:
 
         return report
 
-    def _save(self, name: str, key: str, tokenizer: Tokenizer, spent_s: float) -> None:
+    def _save(self, name: str, key: str, tokenizer: TrainedTokenizer, spent_s: float) -> None:
         with self._state.doing(_stage(name), key, spent_s=spent_s) as outputs:
             outputs += _save_all(tokenizer, self._state.folder / TOKENIZERS_FOLDER / name)
         self._made[name] = tokenizer
 
 
-def _save_all(tokenizer: Tokenizer, folder: Path) -> list[Path]:
+def _save_all(tokenizer: TrainedTokenizer, folder: Path) -> list[Path]:
     """Writes a tokenizer in every format; returns the files."""
-    exports = [export_sentencepiece(tokenizer, folder, force=True), export_hf(tokenizer, folder, force=True)]
-    files = {path for each in exports for path in each.files}
-    if tokenizer.frequencies is not None:
-        files.add(write_frequencies(tokenizer.frequencies, folder))
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        tokenizer.save(folder, force=True)
+        files = {folder / name for name in SAVED_FILES}
+    else:
+        exports = [export_sentencepiece(tokenizer, folder, force=True), export_hf(tokenizer, folder, force=True)]
+        files = {path for each in exports for path in each.files}
+    if (frequencies := merge_frequencies(tokenizer)) is not None:
+        files.add(write_frequencies(frequencies, folder))
     return sorted(files)
 
 
-def _load(folder: Path) -> Tokenizer:
+def _load(folder: Path) -> TrainedTokenizer:
     """Loads a tokenizer with the frequencies of its merges."""
-    tokenizer = Tokenizer.load(folder)
-    tokenizer.frequencies = read_frequencies(folder)
+    tokenizer = load_trained(folder)
+    frequencies = read_frequencies(folder)
+    if isinstance(tokenizer, Tokenizer):
+        tokenizer.frequencies = frequencies
+    elif frequencies is not None:
+        tokenizer.frequencies = list(frequencies.values())
     return tokenizer
 
 
-def _timed(make: Callable[[], Tokenizer]) -> tuple[Tokenizer, float]:
+def _timed(make: Callable[[], TrainedTokenizer]) -> tuple[TrainedTokenizer, float]:
     started = time.monotonic()
     return make(), time.monotonic() - started
 

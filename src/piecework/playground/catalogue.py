@@ -134,7 +134,11 @@ class NativeTokenizer(LaneTokenizer):
 
 def load_lane_tokenizer(source: str | os.PathLike[str], *, name: str) -> LaneTokenizer:
     """Loads a tokenizer from a file or folder of any supported library, or an encoding of tiktoken."""
-    tokenizer = load_tokenizer(source)
+    return lane_tokenizer(load_tokenizer(source), name=name)
+
+
+def lane_tokenizer(tokenizer: AnyTokenizer, *, name: str) -> LaneTokenizer:
+    """A tokenizer for a lane, with its merges if they are known."""
     return NativeTokenizer(tokenizer, name=name) if isinstance(tokenizer, Tokenizer) else LaneTokenizer(tokenizer)
 
 
@@ -173,7 +177,7 @@ class Catalogue:
         """The tokenizers of a study."""
 
         def loader(name: str) -> Callable[[], LaneTokenizer]:
-            return lambda: NativeTokenizer(study.tokenizer(name), name=name)
+            return lambda: lane_tokenizer(study.tokenizer(name), name=name)
 
         def outside(name: str, source: str) -> Callable[[], LaneTokenizer]:
             return lambda: load_lane_tokenizer(source, name=name)

@@ -17,9 +17,11 @@ from piecework.evaluation.metrics import find_metrics
 from piecework.evaluation.tables import Table, format_value
 from piecework.results.folder import CARD_FILE, TOKENIZERS_FOLDER, StudyFolder
 from piecework.results.sentence import row_name
+from piecework.study.byte_level_recipe import ByteLevelRecipe
+from piecework.study.recipe import AnyRecipe
 from piecework.study.study import Study
 
-__all__ = ["format_setting", "model_card", "write_cards"]
+__all__ = ["format_setting", "given_settings", "model_card", "write_cards"]
 
 METRICS = ("fertility", "continued_words", "word_fertility", "bytes_per_token", "byte_rate")
 
@@ -48,13 +50,13 @@ def model_card(name: str, study: Study, tables: Mapping[str, Table]) -> str:
         "Data": _data(study, subsets),
         "Settings": _settings(study, rows[0]["vocab_size"]),
         "Metrics": _metrics(rows),
-        "Use": _use(),
+        "Use": _use_bytes() if isinstance(study.recipe, ByteLevelRecipe) else _use(),
     }
     lines = [
         "---",
         # JSON, which is valid YAML: an unquoted "no" for Norwegian would mean false.
         f"language: {json.dumps([language for language in languages if language != CODE])}",
-        "tags: [tokenizer, bpe, sentencepiece]",
+        f"tags: [tokenizer, bpe, {'byte-level' if isinstance(study.recipe, ByteLevelRecipe) else 'sentencepiece'}]",
         "---",
         "",
         f"# {_text(study.name)}: {_text(name)}",
@@ -68,7 +70,8 @@ def model_card(name: str, study: Study, tables: Mapping[str, Table]) -> str:
 
 def _introduction(name: str, study: Study, vocab_size: int, languages: Sequence[str]) -> Iterator[str]:
     named = ", ".join(_text(language_name(language)) for language in languages)
-    yield f"A BPE tokenizer of {vocab_size:,} pieces for {named}, trained with Piecework {__version__}."
+    kind = "byte-level BPE" if isinstance(study.recipe, ByteLevelRecipe) else "BPE"
+    yield f"A {kind} tokenizer of {vocab_size:,} pieces for {named}, trained with Piecework {__version__}."
     if name.startswith(f"{MULTILINGUAL}-"):
         yield (
             f"It is the tokenizer `{MULTILINGUAL}` of {study.recipe.vocab_size:,} pieces cut to this size, "
@@ -97,17 +100,26 @@ def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:
 
 def _settings(study: Study, vocab_size: int) -> Iterator[str]:
     recipe = study.recipe
-    is_identity = recipe.normalization_rule_name == "identity" and not recipe.normalization_rule_tsv
-    ending = "; text is not normalised." if is_identity else "."
-    yield f"Names are SentencePiece's. Other settings have SentencePiece's defaults{ending}"
+    if isinstance(recipe, ByteLevelRecipe):
+        yield "Names are those of Hugging Face's BpeTrainer. Text is not normalised."
+    else:
+        is_identity = recipe.normalization_rule_name == "identity" and not recipe.normalization_rule_tsv
+        ending = "; text is not normalised." if is_identity else "."
+        yield f"Names are SentencePiece's. Other settings have SentencePiece's defaults{ending}"
     yield ""
     yield "| setting | value |"
     yield "|---|---|"
-    recipe = study.recipe
-    for name in type(recipe).model_fields:
-        if name in recipe.model_fields_set:
-            value = vocab_size if name == "vocab_size" else getattr(recipe, name)
-            yield f"| {name} | {_code(format_setting(value))} |"
+    for name, value in given_settings(recipe).items():
+        yield f"| {name} | {_code(format_setting(vocab_size if name == 'vocab_size' else value))} |"
+
+
+def given_settings(recipe: AnyRecipe) -> dict[str, object]:
+    """The settings of a recipe that are not its defaults, by name."""
+    given = {name: getattr(recipe, name) for name in type(recipe).model_fields if name in recipe.model_fields_set}
+    if isinstance(recipe, ByteLevelRecipe):
+        cut = recipe.pre_tokenizer
+        given |= {"pre_tokenizer": cut.name} | ({"digits": cut.digits} if cut.digits else {})
+    return given
 
 
 def format_setting(value: object) -> str:
@@ -158,6 +170,24 @@ def _use() -> Iterator[str]:
     yield "```"
     yield ""
     yield "`tokenizer.json` is for `tokenizers` and `transformers`; FOLDER is the folder of this file."
+    yield ""
+    yield "```python"
+    yield "from transformers import AutoTokenizer"
+    yield ""
+    yield 'AutoTokenizer.from_pretrained("FOLDER").encode("Hej världen")'
+    yield "```"
+
+
+def _use_bytes() -> Iterator[str]:
+    yield "```python"
+    yield "import piecework as pw"
+    yield ""
+    yield 'tokenizer = pw.ByteLevelTokenizer.load("tokenizer.json")'
+    yield 'ids = tokenizer.encode("Hej världen")'
+    yield "tokenizer.decode(ids)"
+    yield "```"
+    yield ""
+    yield "`tokenizer.json` is as `tokenizers` would save it; `transformers` loads FOLDER, the folder of this file."
     yield ""
     yield "```python"
     yield "from transformers import AutoTokenizer"

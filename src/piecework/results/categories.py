@@ -10,7 +10,7 @@ from piecework.common.subset_name import SubsetName
 from piecework.common.terms import MULTILINGUAL
 from piecework.evaluation.evaluate import evaluate
 from piecework.evaluation.tables import Table
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 if TYPE_CHECKING:
     from piecework.counting.store import Counts
@@ -20,7 +20,7 @@ __all__ = ["categories_table"]
 METRICS = ("fertility", "continued_words", "word_fertility", "split_words", "bytes_per_token", "characters_per_token")
 
 
-def categories_table(tokenizer: Tokenizer, counts: Counts, *, threads: int = 1) -> Table | None:
+def categories_table(tokenizer: TrainedTokenizer, counts: Counts, *, threads: int = 1) -> Table | None:
     """A row for each language, category and metric, with its interval; None if there is one category only."""
     subsets = [
         SubsetName(row["category"], row["language"]) for row in counts.subsets.to_pylist() if row["eval_documents"]

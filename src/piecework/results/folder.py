@@ -18,7 +18,7 @@ from piecework.errors import DamagedError, InputError
 from piecework.evaluation.tables import Table
 from piecework.results.table_names import TITLES
 from piecework.study.study import Study
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer, load_trained, trained_file
 
 __all__ = [
     "CARD_FILE",
@@ -77,7 +77,7 @@ class StudyFolder:
         self._checksums = _checksums(run)
         self.tables: Mapping[str, Table] = StoredTables(folder / RESULTS_FOLDER, tables or {}, self._verify)
         """The tables by name, each read on first use; docs/study.md lists their columns."""
-        self._tokenizers: dict[str, Tokenizer] = {}
+        self._tokenizers: dict[str, TrainedTokenizer] = {}
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
@@ -120,14 +120,14 @@ class StudyFolder:
         """The path of the report."""
         return self.folder / REPORT_FILE
 
-    def tokenizer(self, name: str = MULTILINGUAL) -> Tokenizer:
+    def tokenizer(self, name: str = MULTILINGUAL) -> TrainedTokenizer:
         """A tokenizer of the study, loaded on first use."""
         if name not in self.tokenizers:
             raise InputError(f'{self.folder}: no tokenizer "{name}"; there is {", ".join(self.tokenizers)}')
         if name not in self._tokenizers:
             folder = self.folder / TOKENIZERS_FOLDER / name
-            self._verify(folder / MODEL_FILE)
-            self._tokenizers[name] = Tokenizer.load(folder)
+            self._verify(trained_file(folder))
+            self._tokenizers[name] = load_trained(folder)
         return self._tokenizers[name]
 
     def _verify(self, path: Path) -> Path:

@@ -10,17 +10,17 @@ from piecework.common.files import prepare_output, replace_atomically
 from piecework.common.terms import MULTILINGUAL
 from piecework.corpus.languages import language_name
 from piecework.evaluation.tables import Table
-from piecework.results.cards import format_setting
+from piecework.results.cards import format_setting, given_settings
 from piecework.results.latex_table import escape, number, tabular
 from piecework.results.sentence import row_name
-from piecework.study.recipe import Recipe
+from piecework.study.recipe import AnyRecipe
 
 __all__ = ["write_latex"]
 
 _MEGABYTE = 1_000_000
 
 
-def write_latex(tables: Mapping[str, Table], recipe: Recipe, folder: Path) -> list[Path]:
+def write_latex(tables: Mapping[str, Table], recipe: AnyRecipe, folder: Path) -> list[Path]:
     """Writes a file for each table of the paper; returns the files."""
     prepare_output(folder, [])
     texts = {
@@ -77,12 +77,9 @@ def _weights(corpus: Table) -> str:
     return tabular(["", *map(language_name, languages)], body, caption="The weights of the datasets.", raw=True)
 
 
-def _parameters(recipe: Recipe) -> str:
+def _parameters(recipe: AnyRecipe) -> str:
     """The settings that differ from SentencePiece's defaults, under SentencePiece's names."""
-    body = []
-    for name in type(recipe).model_fields:
-        if name in recipe.model_fields_set:
-            body.append([name, format_setting(getattr(recipe, name))])
+    body = [[name, format_setting(value)] for name, value in given_settings(recipe).items()]
     caption = "The training parameters, by SentencePiece's names. Other parameters have SentencePiece's defaults."
     return tabular(["parameter", "value"], body, caption=caption, columns="ll")
 

@@ -32,7 +32,7 @@ from piecework.results.table_names import TITLES
 from piecework.study.model_shape import ModelShape
 from piecework.tokenizer.pieces import GROUP_ORDER
 from piecework.tokenizer.reachable import reachable_pieces
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 if TYPE_CHECKING:
     from piecework.counting.store import Counts
@@ -50,7 +50,7 @@ class Passage:
 
 
 def study_tables(
-    tokenizers: Mapping[str, Tokenizer],
+    tokenizers: Mapping[str, TrainedTokenizer],
     counts: Counts,
     passages: Sequence[Passage],
     *,
@@ -140,7 +140,7 @@ class _Steps:
             self._progress(self._done, self._wanted)
 
 
-def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer], Table]) -> Table:
+def _of_each(tokenizers: Mapping[str, TrainedTokenizer], table_of: Callable[[TrainedTokenizer], Table]) -> Table:
     """One table of all tokenizers; the name and size of the tokenizer are the first columns."""
     parts = []
     for name, tokenizer in tokenizers.items():
@@ -150,7 +150,7 @@ def _of_each(tokenizers: Mapping[str, Tokenizer], table_of: Callable[[Tokenizer]
     return Table(pa.concat_tables(parts))
 
 
-def _parallel(tokenizers: Mapping[str, Tokenizer], text: ParallelText, *, threads: int) -> Table:
+def _parallel(tokenizers: Mapping[str, TrainedTokenizer], text: ParallelText, *, threads: int) -> Table:
     """Premiums of the multilingual tokenizer, at each of its sizes; the column `pivot` names the pivot."""
     sizes = {name: each for name, each in tokenizers.items() if name.startswith(MULTILINGUAL)}
     table = evaluate_parallel(sizes, text.lines, pivot=text.pivot, threads=threads).to_arrow()
@@ -194,7 +194,7 @@ def _column(values: Array) -> pa.Array[Any]:
     return pa.array(values, mask=missing if missing.any() else None)
 
 
-def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:
+def _pieces(tokenizer: TrainedTokenizer, evaluation: Evaluation) -> Table:
     """Each piece: the first size that has it, whether it is reachable, and its tokens in each language."""
     sizes = Sizes.of(tokenizer)
     ranks = np.full(tokenizer.vocab_size, -1)
@@ -203,8 +203,8 @@ def _pieces(tokenizer: Tokenizer, evaluation: Evaluation) -> Table:
     columns: dict[str, Any] = {
         "id": np.arange(tokenizer.vocab_size),
         "piece": pieces.texts,
-        "score": tokenizer._vocabulary.scores,
-        "type": tokenizer._types,
+        "score": [piece.score for piece in tokenizer.pieces],
+        "type": [piece.type for piece in tokenizer.pieces],
         "group": pa.array(GROUP_ORDER).take(pieces.groups),
         "characters": pieces.characters,
         "rank": pa.array(ranks, mask=ranks < 0),
@@ -233,7 +233,7 @@ def _skipped(counts: Counts) -> Table:
     return Table.of(types, rows, types=types)
 
 
-def _examples(tokenizers: Mapping[str, Tokenizer], passages: Sequence[Passage]) -> Table:
+def _examples(tokenizers: Mapping[str, TrainedTokenizer], passages: Sequence[Passage]) -> Table:
     """Each passage, split by the multilingual tokenizer and by that of its language."""
     rows = []
     for passage in passages:

@@ -18,6 +18,7 @@ from piecework.evaluation.tables import Table
 from piecework.results.languages import with_words
 from piecework.results.sentence import Sentence, capitalised, certainty, enumerated
 from piecework.results.summary_parallel import premium_sentences
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
 
 __all__ = ["summarise"]
 
@@ -186,10 +187,15 @@ def _byte_tokens(evaluation: Evaluation) -> Iterator[Sentence]:
     row = _row(evaluation, "byte_rate", highest)
     interval = None if row["low"] is None else (row["low"], row["high"])
     compared = ", more than in any other language" if len(rates) > 1 else ""
+    is_byte_level = isinstance(evaluation.tokenizers[MULTILINGUAL], ByteLevelTokenizer)
+    what = (
+        "Tokens that are not whole characters"
+        if is_byte_level
+        else "Byte tokens, which encode newlines and rare characters,"
+    )
     yield Sentence(
         "bytes",
-        f"Byte tokens, which encode newlines and rare characters, are {_percent(rates[highest])} of the tokens in "
-        f"{language_name(highest)}{compared}.",
+        f"{what} are {_percent(rates[highest])} of the tokens in {language_name(highest)}{compared}.",
         certainty(interval),
         rates[highest],
         *(interval or ()),

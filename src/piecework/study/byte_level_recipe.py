@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
+from dataclasses import asdict
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError, field_serializer, field_validator
 
 from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.errors import RecipeError
+from piecework.study.count_settings import CountSettings
 
-__all__ = ["PRESETS", "ByteLevelRecipe"]
+__all__ = ["PRESETS", "REFUSED", "ByteLevelRecipe"]
 
 _BYTES = 256
 _UINT32 = (1 << 32) - 1
@@ -48,7 +50,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 """The settings of well-known tokenizers: how they cut text, their size and their special tokens."""
 
 # Settings of Hugging Face's trainer that are not here, with the reason.
-_REFUSED = {
+REFUSED = {
     "continuing_subword_prefix": "byte-level pieces have none",
     "end_of_word_suffix": "byte-level pieces have none",
     "limit_alphabet": "the alphabet is always the 256 bytes",
@@ -83,7 +85,7 @@ class ByteLevelRecipe(BaseModel):
     """Whether a text that allows fewer pieces is refused. Hugging Face's trainer gives fewer pieces."""
 
     def __init__(self, **settings: Any) -> None:
-        for name, reason in _REFUSED.items():
+        for name, reason in REFUSED.items():
             if name in settings:
                 raise RecipeError(f"{name} is not supported: {reason}")
         try:
@@ -109,6 +111,11 @@ class ByteLevelRecipe(BaseModel):
     def _named(cls, value: object) -> object:
         return PreTokenizer(value) if isinstance(value, str) else value
 
+    @field_serializer("pre_tokenizer")
+    def _described(self, pre_tokenizer: PreTokenizer) -> str | dict[str, str]:
+        given = {name: value for name, value in asdict(pre_tokenizer).items() if value}
+        return pre_tokenizer.name if len(given) == 1 else given
+
     @field_validator("special_tokens")
     @classmethod
     def _distinct(cls, tokens: tuple[str, ...]) -> tuple[str, ...]:
@@ -118,6 +125,10 @@ class ByteLevelRecipe(BaseModel):
             if times > 1:
                 raise ValueError(f"{token!r} is given twice")
         return tokens
+
+    def count_settings(self) -> CountSettings:
+        """How documents are counted for this recipe: as pre-tokens."""
+        return CountSettings(pre_tokenizer=self.pre_tokenizer)
 
     @property
     def smallest_size(self) -> int:

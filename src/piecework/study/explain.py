@@ -8,6 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from piecework.common.mistakes import did_you_mean
+from piecework.study.byte_level_recipe import ByteLevelRecipe
 from piecework.study.recipe import Recipe
 from piecework.study.schema import StudySettings
 from piecework.study.toml_lines import KeyPath
@@ -48,7 +49,8 @@ def explain(error: ValidationError) -> Iterator[WrongKey]:
     for detail in error.errors():
         key, kind, value = detail["loc"], detail["type"], detail["input"]
         if kind == "extra_forbidden":
-            yield WrongKey(key, _unknown_key(key, value), is_unknown=True)
+            of_bytes = bool(detail.get("ctx", {}).get("byte_level"))
+            yield WrongKey(key, _unknown_key(key, value, of_bytes=of_bytes), is_unknown=True)
         elif kind == "missing":
             yield WrongKey(key, _missing(key))
         else:
@@ -73,10 +75,13 @@ def _with_value(key: KeyPath, message: str, value: object, *, is_table: bool) ->
     return f"{names[-1]} = {shown}{f' in {table}' if table else ''}: {message}"
 
 
-def _unknown_key(key: KeyPath, value: object) -> str:
+def _unknown_key(key: KeyPath, value: object, *, of_bytes: bool) -> str:
     *table, name = key
-    known = list(_known_keys(tuple(table)))
+    known = list(_known_keys(tuple(table), of_bytes=of_bytes))
     hint = did_you_mean(str(name), known)
+    if not hint and table == ["recipe"] and str(name) in _known_keys(("recipe",), of_bytes=not of_bytes):
+        kind = "SentencePiece" if of_bytes else "byte-level"
+        return f'key "{name}" in [recipe] is a setting of {kind} recipes, and this one is not; leave it out'
     if not hint:
         homes = [home for home in _homes() if str(name) in _known_keys(home) and home != tuple(table)]
         hint = f"; it belongs in {_table_name(homes[0]) or 'the first lines, before any table'}" if homes else ""
@@ -94,13 +99,16 @@ def _homes() -> list[KeyPath]:
     return [(), *((name,) for name in _tables()), ("corpus", "subset", 0)]
 
 
-def _known_keys(table: KeyPath) -> list[str]:
-    """The keys that a table can have."""
+def _known_keys(table: KeyPath, *, of_bytes: bool = False) -> list[str]:
+    """The keys that a table can have; [recipe] has others for byte-level BPE."""
+    if table == ("recipe",):
+        added = ("preset", "kind", *(("digits",) if of_bytes else ()))
+        return [*added, *(ByteLevelRecipe if of_bytes else Recipe).model_fields]
     model: Any = StudySettings
     for part in table:
         if isinstance(part, str):
             model = _model_in(model.model_fields[part].annotation)
-    return [*(["preset"] if model is Recipe else []), *model.model_fields]
+    return list(model.model_fields)
 
 
 def _model_in(annotation: Any) -> Any:

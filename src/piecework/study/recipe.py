@@ -13,9 +13,10 @@ from piecework.common.mistakes import did_you_mean
 from piecework.common.terms import CleanUp, PieceType, RunOrder, Split
 from piecework.errors import RecipeError
 from piecework.study.byte_level_recipe import ByteLevelRecipe
+from piecework.study.count_settings import CountSettings
 from piecework.study.normalization import USER_DEFINED, Normalization, RuleName, normalization_rules
 
-__all__ = ["CODE_TOKENS", "Recipe"]
+__all__ = ["CODE_TOKENS", "AnyRecipe", "Recipe"]
 
 _BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
@@ -290,6 +291,16 @@ class Recipe(BaseModel):
             self.remove_extra_whitespaces,
         )
 
+    def count_settings(self) -> CountSettings:
+        """How documents are counted for this recipe. No line is too long unless `max_sentence_length` is given."""
+        given = "max_sentence_length" in self.model_fields_set
+        return CountSettings(
+            normalization=self.normalization(),
+            max_sentence_length=self.max_sentence_length if given else None,
+            split=self.split(),
+            clean_up=self.clean_up,
+        )
+
     def sentencepiece_arguments(self) -> dict[str, Any]:
         """The keyword arguments with which `SentencePieceTrainer.train` gives the same model.
 
@@ -303,6 +314,10 @@ class Recipe(BaseModel):
             "remove_extra_whitespaces": self.remove_extra_whitespaces,
             **{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()},
         }
+
+
+AnyRecipe = Recipe | ByteLevelRecipe
+"""What trains a tokenizer: SentencePiece's BPE or byte-level BPE."""
 
 
 def _explain(error: ValidationError) -> str:

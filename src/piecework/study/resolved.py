@@ -13,6 +13,8 @@ from piecework.common.exact import format_exact
 from piecework.common.known_tokenizers import is_name
 from piecework.common.storage import is_remote
 from piecework.common.subset_name import SubsetName
+from piecework.study.byte_level_recipe import ByteLevelRecipe
+from piecework.study.recipe import AnyRecipe
 from piecework.study.study import Study
 
 __all__ = ["resolved_toml"]
@@ -76,13 +78,7 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
     yield from ("", "[sampling]")
     yield from _pairs(study.sampling.model_dump(mode="json"))
     yield from ("", "[recipe]")
-    recipe = study.recipe
-    yield 'preset = "plain"'
-    # Only what was set: a model holds the settings that were given, and would have other bytes with all of them.
-    settings = {name: getattr(recipe, name) for name in type(recipe).model_fields if name in recipe.model_fields_set}
-    if rules := settings.get("normalization_rule_tsv"):
-        settings["normalization_rule_tsv"] = Path(os.path.relpath(rules, folder)).as_posix()
-    yield from _pairs({name: "none" if value is None else value for name, value in settings.items()})
+    yield from _pairs(_recipe_settings(study.recipe, folder))
     yield from ("", "[analysis]")
     analysis = study.analysis
     parallel = {"parallel": moved(analysis.parallel)} if analysis.parallel else {}
@@ -97,6 +93,18 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
         yield from _pairs(
             {_text(name): path if is_name(path, study.folder) else moved(path) for name, path in tokenizers}
         )
+
+
+def _recipe_settings(recipe: AnyRecipe, folder: Path) -> dict[str, Any]:
+    # Only what was set: a model holds the settings that were given, and would have other bytes with all of them.
+    settings = {name: getattr(recipe, name) for name in type(recipe).model_fields if name in recipe.model_fields_set}
+    if isinstance(recipe, ByteLevelRecipe):
+        cut = recipe.pre_tokenizer
+        settings |= {"pre_tokenizer": cut.name} | ({"digits": cut.digits} if cut.digits else {})
+        return {"kind": "byte-level", **{name: value for name, value in settings.items() if value is not None}}
+    if rules := settings.get("normalization_rule_tsv"):
+        settings["normalization_rule_tsv"] = Path(os.path.relpath(rules, folder)).as_posix()
+    return {"preset": "plain", **{name: "none" if value is None else value for name, value in settings.items()}}
 
 
 def _pairs(values: Mapping[str, Any]) -> Iterator[str]:

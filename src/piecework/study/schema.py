@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -28,10 +28,13 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from piecework.common.exact import format_exact, parse_exact
 from piecework.common.mistakes import did_you_mean
 from piecework.common.path_pattern import PathPattern
+from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.terms import MULTILINGUAL, OVERALL
-from piecework.errors import Mistake
+from piecework.errors import Mistake, RecipeError
+from piecework.study.byte_level_recipe import PRESETS as BYTE_LEVEL_PRESETS
+from piecework.study.byte_level_recipe import REFUSED, ByteLevelRecipe
 from piecework.study.model_shape import ModelShape
-from piecework.study.recipe import Recipe
+from piecework.study.recipe import AnyRecipe, Recipe
 from piecework.study.toml_lines import KeyPath
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
 
 DocumentUnit = Literal["file", "line"]
 Preset = Literal["gpt-sw3", "plain"]
+Kind = Literal["sentencepiece", "byte-level"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 DEFAULT_CATEGORY = "all"
@@ -256,32 +260,81 @@ class Analysis(_Table):
     """The language model that the vocabulary is for: what each size costs it."""
 
 
-def _resolve_recipe(value: object) -> Recipe:
+def _resolve_recipe(value: object) -> AnyRecipe:
     """The settings of [recipe] on top of its preset. The keys of a ValidationError are those of the study."""
-    if isinstance(value, Recipe):
+    if isinstance(value, AnyRecipe):
         return value
     if not isinstance(value, Mapping):
         raise PydanticCustomError("model_type", "Input should be a table")
-    settings = {key: _for_recipe(key, setting) for key, setting in value.items()}
-    preset = settings.pop("preset", PRESETS[0])
+    settings: dict[str, Any] = {key: _for_recipe(key, setting) for key, setting in value.items()}
+    preset: Any = settings.pop("preset", None)
     mistakes: list[InitErrorDetails] = []
-    if preset not in PRESETS:
-        expected = " or ".join(f"'{name}'" for name in PRESETS)
-        unknown = PydanticCustomError("literal_error", f"Input should be {expected}")
-        mistakes.append(InitErrorDetails(type=unknown, loc=("preset",), input=preset))
-    base = Recipe() if preset == "plain" else Recipe.gpt_sw3()
-    given = {name: getattr(base, name) for name in Recipe.model_fields if name in base.model_fields_set}
-    recipe = Recipe.__new__(Recipe)
+    is_byte_level = preset in BYTE_LEVEL_PRESETS
+    if "kind" in settings:
+        kind = settings.pop("kind")
+        if kind not in get_args(Kind):
+            mistakes.append(_wrong("kind", kind, did_you_mean(str(kind), get_args(Kind)), get_args(Kind)))
+        elif preset is not None and (kind == "byte-level") is not is_byte_level:
+            text = f'the preset "{preset}" is another kind; leave one of the two out'
+            mistakes.append(InitErrorDetails(type=PydanticCustomError("wrong", text), loc=("kind",), input=kind))
+        else:
+            is_byte_level = kind == "byte-level"
+    if preset is not None and preset not in (*PRESETS, *BYTE_LEVEL_PRESETS):
+        hint = did_you_mean(str(preset), (*PRESETS, *BYTE_LEVEL_PRESETS))
+        mistakes.append(_wrong("preset", preset, hint, (*PRESETS, *BYTE_LEVEL_PRESETS)))
+    recipe: AnyRecipe
+    if is_byte_level:
+        recipe = ByteLevelRecipe.__new__(ByteLevelRecipe)
+        settings = {**BYTE_LEVEL_PRESETS.get(preset or "", {}), **settings}
+        mistakes += _take_pre_tokenizer(settings)
+        for name in [name for name in settings if name in REFUSED]:
+            text = f"is not supported: {REFUSED[name]}"
+            mistakes.append(
+                InitErrorDetails(type=PydanticCustomError("wrong", text), loc=(name,), input=settings.pop(name))
+            )
+    else:
+        base = Recipe() if preset == "plain" else Recipe.gpt_sw3()
+        given = {name: getattr(base, name) for name in Recipe.model_fields if name in base.model_fields_set}
+        recipe, settings = Recipe.__new__(Recipe), {**given, **settings}
     try:
-        # Recipe.__init__ would join the mistakes into one text, without their keys.
-        BaseModel.__init__(recipe, **{**given, **settings})
+        # The recipe's own __init__ would join the mistakes into one text, without their keys.
+        BaseModel.__init__(recipe, **settings)
     except ValidationError as error:
         for detail in error.errors():
-            same = PydanticCustomError(detail["type"], "{text}", {**detail.get("ctx", {}), "text": detail["msg"]})
+            same = PydanticCustomError(
+                detail["type"], "{text}", {**detail.get("ctx", {}), "text": detail["msg"], "byte_level": is_byte_level}
+            )
             mistakes.append(InitErrorDetails(type=same, loc=detail["loc"], input=detail["input"]))
     if mistakes:
         raise ValidationError.from_exception_data("recipe", mistakes)
     return recipe
+
+
+def _wrong(name: str, value: object, hint: str, known: tuple[str, ...]) -> InitErrorDetails:
+    expected = hint.removeprefix("; ") or f"Input should be {' or '.join(repr(each) for each in known)}"
+    return InitErrorDetails(type=PydanticCustomError("literal_error", expected), loc=(name,), input=value)
+
+
+def _take_pre_tokenizer(settings: dict[str, Any]) -> Iterator[InitErrorDetails]:
+    """Replace the names `pre_tokenizer` and `digits` by what they stand for; mistakes in them."""
+    name, digits = settings.pop("pre_tokenizer", None), settings.pop("digits", None)
+    arguments: dict[str, dict[str, Any]] = {
+        "pre_tokenizer": {"name": name},
+        "digits": {"name": name or "cl100k", "digits": digits},
+    }
+    for key, value in (("pre_tokenizer", name), ("digits", digits)):
+        if value is None:
+            continue
+        try:
+            if not isinstance(value, str):
+                raise RecipeError("should be text in quotes")
+            if value == "custom":
+                raise RecipeError(f"a study needs one of {', '.join(PreTokenizer.names())}")
+            settings["pre_tokenizer"] = PreTokenizer(**arguments[key])
+        except RecipeError as error:
+            text = str(error).removeprefix(f'digits = "{value}": ')
+            yield InitErrorDetails(type=PydanticCustomError("wrong", text), loc=(key,), input=value)
+            return
 
 
 def _for_recipe(key: str, value: object) -> object:
@@ -302,7 +355,7 @@ class StudySettings(_Table):
     corpus: Corpus
     weights: Weights = Weights()
     sampling: Sampling = Sampling()
-    recipe: Annotated[Recipe, BeforeValidator(_resolve_recipe)] = Recipe.gpt_sw3()
+    recipe: Annotated[AnyRecipe, BeforeValidator(_resolve_recipe)] = Recipe.gpt_sw3()
     analysis: Analysis = Analysis()
 
     _folder: Path = PrivateAttr(Path())
@@ -331,28 +384,21 @@ class StudySettings(_Table):
 
     def inconsistencies(self) -> Iterator[tuple[KeyPath, str]]:
         """Mistakes between tables that are valid by themselves, each with its key."""
-        meta = len(self.recipe.meta_pieces()) + (WHITESPACE_RUNS if self.recipe.whitespace_runs else 0)
         sizes = self.analysis.vocab_sizes
-        if self.recipe.auto_character_coverage and sizes:
-            yield (
-                ("analysis", "vocab_sizes"),
-                "vocab_sizes in [analysis]: with auto_character_coverage a smaller size is no part of a larger one;"
-                " remove one of the two",
-            )
-        for name, usual in (("split_by_whitespace", True), ("treat_whitespace_as_suffix", False)):
-            if getattr(self.recipe, name) is not usual:
-                yield (
-                    ("recipe", name),
-                    f"{name} in [recipe]: a study evaluates tokenizers from counted units, and pieces of this one would"
-                    " reach across them; train it with piecework train, and compare it with piecework compare --data",
-                )
+        if isinstance(self.recipe, Recipe):
+            yield from self._sentencepiece_inconsistencies(self.recipe)
+            meta = len(self.recipe.meta_pieces()) + (WHITESPACE_RUNS if self.recipe.whitespace_runs else 0)
+            fixed = "special, bytes or whitespace"
+        else:
+            yield from self._byte_level_inconsistencies(self.recipe)
+            meta, fixed = self.recipe.smallest_size, "special or bytes"
         for index, size in enumerate(sizes):
             key: KeyPath = ("analysis", "vocab_sizes", index)
             where = f"vocab_sizes: {size} in [analysis]"
             if size > self.recipe.vocab_size:
                 yield key, f"{where} is larger than vocab_size = {self.recipe.vocab_size}; sizes are cut from that one"
             elif size <= meta:
-                yield key, f"{where} leaves no room for merges: {meta} pieces are special, bytes or whitespace"
+                yield key, f"{where} leaves no room for merges: {meta} pieces are {fixed}"
             elif size in sizes[:index]:
                 yield key, f"{where} is there twice"
         if MULTILINGUAL in self.analysis.tokenizers:
@@ -360,7 +406,44 @@ class StudySettings(_Table):
             yield key, f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: results call the study\'s own tokenizer so'
         if self.analysis.pivot is not None and self.analysis.parallel is None:
             yield ("analysis", "pivot"), "pivot in [analysis] needs parallel, the pattern of the parallel files"
-        symbols = self.recipe.user_defined_symbols
+
+    def _byte_level_inconsistencies(self, recipe: ByteLevelRecipe) -> Iterator[tuple[KeyPath, str]]:
+        if recipe.vocab_size < recipe.smallest_size:
+            yield (
+                ("recipe", "vocab_size"),
+                f"vocab_size = {recipe.vocab_size} in [recipe]: special tokens and bytes alone take"
+                f" {recipe.smallest_size}",
+            )
+        for name in self.analysis.tokenizers:
+            yield (
+                ("analysis", "tokenizers", name),
+                f'"{name}" in [analysis.tokenizers]: a byte-level study counts the pre-tokens of'
+                f' "{recipe.pre_tokenizer.name}", on which no other tokenizer can be compared; use piecework compare'
+                " --data instead",
+            )
+        for index, entry in enumerate(self.corpus.subset):
+            if entry.code_token is not None:
+                yield (
+                    ("corpus", "subset", index, "code_token"),
+                    f'code_token = "{entry.code_token}" in [[corpus.subset]]: byte-level tokenizers cut special tokens'
+                    " out of a text before they merge, so they are not counted; leave it out",
+                )
+
+    def _sentencepiece_inconsistencies(self, recipe: Recipe) -> Iterator[tuple[KeyPath, str]]:
+        if recipe.auto_character_coverage and self.analysis.vocab_sizes:
+            yield (
+                ("analysis", "vocab_sizes"),
+                "vocab_sizes in [analysis]: with auto_character_coverage a smaller size is no part of a larger one;"
+                " remove one of the two",
+            )
+        for name, usual in (("split_by_whitespace", True), ("treat_whitespace_as_suffix", False)):
+            if getattr(recipe, name) is not usual:
+                yield (
+                    ("recipe", name),
+                    f"{name} in [recipe]: a study evaluates tokenizers from counted units, and pieces of this one would"
+                    " reach across them; train it with piecework train, and compare it with piecework compare --data",
+                )
+        symbols = recipe.user_defined_symbols
         for index, entry in enumerate(self.corpus.subset):
             token = entry.code_token
             if token is not None and token not in symbols:

@@ -16,6 +16,7 @@ from piecework.common.exact import format_exact
 from piecework.errors import Mistake, StudyError
 from piecework.study.explain import explain
 from piecework.study.file import load_settings
+from piecework.study.recipe import Recipe
 from piecework.study.schema import StudySettings
 from piecework.study.subsets import Subset, find_subsets
 
@@ -44,7 +45,7 @@ class Study(StudySettings):
         except ValidationError as error:
             raise StudyError(Mistake(wrong.message) for wrong in explain(error)) from None
         self._folder = Path(folder)
-        if rules := self.recipe.normalization_rule_tsv:
+        if isinstance(self.recipe, Recipe) and (rules := self.recipe.normalization_rule_tsv):
             self.__dict__["recipe"] = self.recipe.model_copy(
                 update={"normalization_rule_tsv": str(self._folder / rules)}
             )
@@ -63,34 +64,21 @@ class Study(StudySettings):
     def counting_key(self, subsets: Sequence[Subset] | None = None) -> str:
         """A hash of all settings that the counts depend on, in hexadecimal.
 
-        Of the recipe only `clean_up` and the normalisation count, and `max_sentence_length` where it is given, since
-        longer lines are not counted. The files and their paths are not part of it. The subsets are those of
-        `find_subsets`, which is called unless they are given.
+        Of the recipe only what `count_settings` gives is part of it. The files and their paths are not part of it. The
+        subsets are those of `find_subsets`, which is called unless they are given.
         """
         if subsets is None:
             subsets = find_subsets(self)
         return hashlib.sha256(json.dumps(self.counting_settings(subsets), sort_keys=True).encode()).hexdigest()
 
-    @property
-    def max_sentence_length(self) -> int | None:
-        """The limit on the bytes of a training line; none unless the recipe sets one."""
-        given = "max_sentence_length" in self.recipe.model_fields_set
-        return self.recipe.max_sentence_length if given else None
-
     def counting_settings(self, subsets: Sequence[Subset]) -> dict[str, Any]:
         """The settings that the counts depend on, for JSON."""
         by_counts = self.sampling.weighting == "counts"
-        normalization = self.recipe.normalization().settings()
-        split = self.recipe.split()
         return {
             "format": COUNTING_FORMAT,
             "seed": self.seed,
             "sampling": self.sampling.model_dump(mode="json"),
-            "max_sentence_length": self.max_sentence_length,
-            # Left out where there is none, so that counts of older versions stay valid.
-            **({"clean_up": self.recipe.clean_up} if self.recipe.clean_up else {}),
-            **({"normalization": normalization} if normalization else {}),
-            **({"split": split} if split != "words" else {}),
+            **self.recipe.count_settings().described(),
             "subsets": [
                 {
                     "category": subset.category,

@@ -23,7 +23,9 @@ from piecework.tokenizer.id_arrays import IdArrays, encode_flat, flat_ids
 from piecework.tokenizer.pieces import Piece
 from piecework.tokenizer.tokens import Column, Token, Tokens
 
-__all__ = ["ByteLevelTokenizer"]
+__all__ = ["SAVED_FILES", "ByteLevelTokenizer"]
+
+SAVED_FILES = ("tokenizer.json", "tokenizer_config.json")
 
 AllowedSpecial = Collection[str] | Literal["all"]
 
@@ -98,10 +100,10 @@ class ByteLevelTokenizer:
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write `tokenizer.json` and `tokenizer_config.json` into `folder`; gives the path of the first."""
         folder = Path(folder)
-        contents = {"tokenizer.json": self.json_bytes, "tokenizer_config.json": config_bytes(self.model)}
+        contents = dict(zip(SAVED_FILES, (self.json_bytes, config_bytes(self.model)), strict=True))
         prepare_output(folder, list(contents), force=force)
         write_together({folder / name: data for name, data in contents.items()})
-        return folder / "tokenizer.json"
+        return folder / SAVED_FILES[0]
 
     def save_tiktoken(self, path: str | Path) -> None:
         """Write a `.tiktoken` file: tokens in base64 with their ranks, which are their ids."""
@@ -304,6 +306,28 @@ class ByteLevelTokenizer:
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
         """The text that the ids stand for; bytes that are no characters become U+FFFD."""
         return self.decode_bytes(ids, skip_special_tokens=skip_special_tokens).decode("utf-8", "replace")
+
+    @cached_property
+    def merge_counts(self) -> list[int] | None:
+        """The number of merges at each vocabulary size, from none to all; None if ids are not as training gives them.
+
+        Training gives special tokens, bytes, then what merges make. A merge that spells a special token adds no id.
+        """
+        if self.model.merges is None or self.model.whole_pre_tokens:
+            return None
+        fixed = [*self.model.special_tokens.values(), *self.model.added_tokens.values()]
+        fixed += [number for number, token in enumerate(self.model.tokens) if len(token) == 1]
+        size = len({*fixed})
+        counts = [0]
+        for number, (_, _, merged) in enumerate(self.model.merges, 1):
+            if merged > size:
+                return None
+            if merged == size:
+                counts.append(number)
+                size += 1
+        # The size is reached with the first merge that makes its last piece; the full vocabulary has all merges.
+        counts[-1] = len(self.model.merges)
+        return counts if size == self.vocab_size else None
 
     def resize(self, vocab_size: int) -> ByteLevelTokenizer:
         """The tokenizer that training at `vocab_size` would give, without training: merges nest.

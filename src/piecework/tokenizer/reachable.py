@@ -15,8 +15,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.schema import TYPE_NUMBERS
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["border_character", "byte_samples", "reachable_pieces"]
 
@@ -24,7 +26,7 @@ _PRIVATE = range(0x10FF00, 0x10FFFE)
 _FROM_TEXT = (TYPE_NUMBERS["normal"], TYPE_NUMBERS["user_defined"])
 
 
-def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
+def reachable_pieces(tokenizer: TrainedTokenizer) -> npt.NDArray[np.bool_]:
     """For each id, whether some text has it as a token; False for unknown, control and unused pieces.
 
     >>> import piecework as pw
@@ -32,6 +34,8 @@ def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     >>> [tokenizer.pieces[i].text for i in np.flatnonzero(~reachable_pieces(tokenizer))]
     ['<unk>', '<s>', '</s>']
     """
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        return _reachable_bytes(tokenizer)
     border = border_character(tokenizer)
     before = tokenizer.encode(border)
     right = len(border.encode()) if tokenizer._specs.trainer_spec.byte_fallback else 1
@@ -42,6 +46,19 @@ def reachable_pieces(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     types = np.asarray(tokenizer._vocabulary.types)
     reachable = whole & np.isin(types, _FROM_TEXT)
     _mark_bytes(tokenizer, types, reachable)
+    return reachable
+
+
+def _reachable_bytes(tokenizer: ByteLevelTokenizer) -> npt.NDArray[np.bool_]:
+    """The same for byte-level pieces: merging the bytes of a piece gives it, and UTF-8 has these bytes."""
+    model = tokenizer.model
+    reachable = tokenizer._encoder.whole_tokens(list(model.tokens))
+    unused = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
+    for number, token in enumerate(model.tokens):
+        if len(token) == 1 and token[0] in unused:
+            reachable[number] = False
+    reachable[[*model.special_tokens.values()]] = False
+    reachable[[*model.added_tokens.values()]] = True
     return reachable
 
 

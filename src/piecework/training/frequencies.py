@@ -8,8 +8,11 @@ from pathlib import Path
 from piecework._core import count_lines
 from piecework.common.files import replace_atomically
 from piecework.errors import InputError
+from piecework.tokenizer.byte_characters import characters_of_bytes
+from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
-__all__ = ["FREQUENCIES_FILE", "read_frequencies", "write_frequencies"]
+__all__ = ["FREQUENCIES_FILE", "merge_frequencies", "read_frequencies", "write_frequencies"]
 
 FREQUENCIES_FILE = "merges.tsv"
 
@@ -29,6 +32,23 @@ def write_frequencies(frequencies: Mapping[str, int], folder: Path) -> Path:
     with replace_atomically(path) as temporary:
         temporary.write_bytes(lines)
     return path
+
+
+def merge_frequencies(tokenizer: TrainedTokenizer) -> dict[str, int] | None:
+    """What a tokenizer knows of its merges, by name; None for one that was loaded.
+
+    A byte-level merge is written as in `merges.txt`: its two tokens with a space between them.
+    """
+    if tokenizer.frequencies is None:
+        return None
+    if isinstance(tokenizer, Tokenizer):
+        return dict(tokenizer.frequencies or {})
+    tokens = tokenizer.model.tokens
+    names = (
+        f"{characters_of_bytes(tokens[left])} {characters_of_bytes(tokens[right])}"
+        for left, right, _ in tokenizer.model.merges or ()
+    )
+    return dict(zip(names, tokenizer.frequencies, strict=True))
 
 
 def read_frequencies(folder: Path) -> dict[str, int] | None:

@@ -11,15 +11,16 @@ from piecework.counting.words import WordCounts
 from piecework.errors import InputError, RecipeError, VocabularyTooLargeError
 from piecework.study.byte_level_recipe import ByteLevelRecipe
 from piecework.study.normalization import Normalization, describe_normalization
-from piecework.study.recipe import Recipe
+from piecework.study.recipe import AnyRecipe, Recipe
 from piecework.tokenizer.assembly import WHITESPACE_RUNS, VocabularyParts, assemble
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.schema import new_specs
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 from piecework.training.byte_level import train_byte_level
 from piecework.training.texts import count_texts
 
-__all__ = ["train"]
+__all__ = ["train", "train_any"]
 
 Progress = Callable[[int, int], None]
 
@@ -123,6 +124,25 @@ def train(
     vocabulary, texts = assemble(VocabularyParts(meta, merges, characters, recipe.whitespace_runs))
     specs = _make_specs(recipe, normalization, vocab_size=len(texts))
     return Tokenizer(vocabulary, specs, frequencies=frequencies, texts=texts)
+
+
+def train_any(
+    counts: WordCounts | PreTokenCounts, recipe: AnyRecipe, *, progress: Progress | None = None
+) -> TrainedTokenizer:
+    """Trains with counts and a recipe of either kind. Counts of one kind with a recipe of the other are refused."""
+    if isinstance(recipe, ByteLevelRecipe):
+        if not isinstance(counts, PreTokenCounts):
+            raise InputError(
+                "these are counts of words, and the recipe is byte-level: count again with this recipe"
+                f' (kind = "byte-level", pre_tokenizer = "{recipe.pre_tokenizer.name}" in [recipe] of the study)'
+            )
+        return train_byte_level(counts, recipe, progress=progress)
+    if isinstance(counts, PreTokenCounts):
+        raise InputError(
+            f'these are counts of the pre-tokens of "{counts.pre_tokenizer.name}", and the recipe is SentencePiece\'s:'
+            " count again with this recipe in the study, or train a byte-level one, such as --preset gpt4o"
+        )
+    return train(counts, recipe, progress=progress)
 
 
 def _check_text(counts: WordCounts, normalization: Normalization) -> None:

@@ -10,6 +10,8 @@ from piecework.report.blocks import Figure
 from piecework.report.scales import format_number
 from piecework.report.sections.cost import cost_figure
 from piecework.report.study_data import StudyData
+from piecework.study.byte_level_recipe import ByteLevelRecipe
+from piecework.study.recipe import AnyRecipe
 
 __all__ = ["Card", "Finding", "Summary", "make_summary"]
 
@@ -68,13 +70,7 @@ def _facts(data: StudyData) -> list[tuple[str, str]]:
     sample = (
         f"{100 * float(sampling.train):g}\u00a0% for training, {100 * float(sampling.eval):g}\u00a0% for evaluation"
     )
-    settings = [
-        f"{recipe.vocab_size:,} pieces",
-        f"character coverage {recipe.character_coverage:g}",
-        "byte fallback" if recipe.byte_fallback else "no byte fallback",
-        "split digits" if recipe.split_digits else "digits not split",
-        f"whitespace runs: {recipe.whitespace_runs or 'none'}",
-    ]
+    settings = [f"{recipe.vocab_size:,} pieces", *_settings(recipe)]
     known = [f"{name} {version}" for name, version in versions.items() if name in ("piecework", "python")]
     return [
         ("Seed", str(study.seed)),
@@ -82,6 +78,22 @@ def _facts(data: StudyData) -> list[tuple[str, str]]:
         ("Weights act on", sampling.weighting),
         ("Recipe", ", ".join(settings)),
         ("Made with", ", ".join(reversed(known))),
+    ]
+
+
+def _settings(recipe: AnyRecipe) -> list[str]:
+    if isinstance(recipe, ByteLevelRecipe):
+        cut = recipe.pre_tokenizer
+        return [
+            "byte-level BPE",
+            f"pre-tokenizer {cut.name}" + (f" with digits = {cut.digits}" if cut.digits else ""),
+            f"special tokens: {', '.join(recipe.special_tokens) or 'none'}",
+        ]
+    return [
+        f"character coverage {recipe.character_coverage:g}",
+        "byte fallback" if recipe.byte_fallback else "no byte fallback",
+        "split digits" if recipe.split_digits else "digits not split",
+        f"whitespace runs: {recipe.whitespace_runs or 'none'}",
     ]
 
 

@@ -1,0 +1,46 @@
+// Counts the pre-tokens of evaluation documents with what metrics need of their neighbours.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "count/word_table.hpp"
+#include "pretokenize/pre_tokenizer.hpp"
+
+namespace piecework {
+
+// What a unit's neighbours tell, as bits. A unit of SentencePiece has the first at most, a pre-token the others.
+struct UnitContext {
+  static constexpr uint8_t kOpens = 1;        // the first unit of its document
+  static constexpr uint8_t kFollowed = 2;     // the next pre-token does not start with a space; set where a token may
+  static constexpr uint8_t kJoinedLeft = 4;   // its first word starts in the pre-token before
+  static constexpr uint8_t kJoinedRight = 8;  // its last word goes on in the next pre-token
+  static constexpr uint8_t kAll = 15;
+};
+
+// The cut depends on the text that follows, so pre-tokens are counted as the document has them. Its key in a table is a
+// byte and its text; the byte is its bucket (5 bits) and UnitContext without kOpens (3 bits).
+class PreTokenUnitCounter {
+ public:
+  explicit PreTokenUnitCounter(const PreTokenizer& pre_tokenizer) : pre_tokenizer_(pre_tokenizer) {}
+
+  // Counts the document as it is, and without its ASCII punctuation, which is cut anew.
+  void add(std::string_view document, uint8_t bucket);
+  size_t memory_bytes() const { return table_.memory_bytes() + plain_.memory_bytes(); }
+  WordTable take(bool plain);
+
+  static uint8_t key_byte(uint8_t bucket, uint8_t context) { return static_cast<uint8_t>(bucket | context >> 1 << 5); }
+
+ private:
+  // Counts text_, whose first byte is in front of the document.
+  void count(uint8_t bucket, WordTable& table);
+
+  PreTokenizer pre_tokenizer_;
+  WordTable table_, plain_;
+  std::string text_;
+  std::vector<size_t> ends_;  // of the pre-tokens in text_
+};
+
+}  // namespace piecework

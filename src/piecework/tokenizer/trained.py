@@ -1,0 +1,33 @@
+"""A tokenizer that a study trains, of either kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.tokenizer import Tokenizer
+
+__all__ = ["TrainedTokenizer", "load_trained", "trained_file"]
+
+TrainedTokenizer = Tokenizer | ByteLevelTokenizer
+"""What training gives. Both have pieces, sizes and merge trees; `AnyTokenizer` is what all tokenizers have."""
+
+_FILES = ("tokenizer.model", "tokenizer.json")
+
+
+def trained_file(folder: Path) -> Path:
+    """The file in the folder of a trained tokenizer that has all of it."""
+    return next((folder / name for name in _FILES if (folder / name).is_file()), folder / _FILES[0])
+
+
+def load_trained(folder: Path) -> TrainedTokenizer:
+    """The tokenizer in a folder that `save` wrote: of SentencePiece if it has a model, else byte-level.
+
+    >>> import tempfile, piecework as pw
+    >>> counts = pw.count_pre_tokens(["a rose is a rose"], pre_tokenizer="gpt2")
+    >>> folder = pw.train(counts, pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=260)).save(tempfile.mkdtemp())
+    >>> load_trained(folder.parent)
+    ByteLevelTokenizer(260 pieces, gpt2)
+    """
+    path = trained_file(folder)
+    return ByteLevelTokenizer.load(path) if path.suffix == ".json" else Tokenizer.load(path)
