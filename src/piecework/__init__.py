@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from piecework.evaluation.vocabulary import analyse_vocabulary
     from piecework.health.check import check
     from piecework.health.finding import Finding, Health
+    from piecework.health.prune import Pruned, prune
     from piecework.pipeline.results import StudyResults
     from piecework.pipeline.run import run
     from piecework.study.byte_level_recipe import ByteLevelRecipe
@@ -93,6 +94,7 @@ _HOMES = {
     "PieceworkError": "errors",
     "PreTokenCounts": "counting.pre_tokens",
     "PreTokenizer": "common.pre_tokenizer",
+    "Pruned": "health.prune",
     "Recipe": "study.recipe",
     "RecipeError": "errors",
     "SizeCosts": "evaluation.size_costs",
@@ -126,6 +128,7 @@ _HOMES = {
     "extend": "training.extension",
     "load_tokenizer": "tokenizer.load",
     "metric": "evaluation.metrics",
+    "prune": "health.prune",
     "run": "pipeline.run",
     "size_costs": "evaluation.size_costs",
     "token_bytes": "tokenizer.token_bytes",
@@ -159,6 +162,7 @@ __all__ = [
     "PieceworkError",
     "PreTokenCounts",
     "PreTokenizer",
+    "Pruned",
     "Recipe",
     "RecipeError",
     "SizeCosts",
@@ -192,6 +196,7 @@ __all__ = [
     "extend",
     "load_tokenizer",
     "metric",
+    "prune",
     "run",
     "size_costs",
     "token_bytes",

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.options import CountType, FolderType
+from piecework.cli.options import CountType, FolderType, LocationType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
+    from piecework.common.storage import Location
     from piecework.tokenizer.edit import Edited
     from piecework.tokenizer.pieces import Piece
 
@@ -65,6 +66,14 @@ class Lengths(click.ParamType[tuple[int, int]]):
     show_default=True,
     help="If other pieces become unreachable: refuse the edit, keep them, or drop them too.",
 )
+@click.option("--prune", is_flag=True, help="Give the ids of pieces that are only steps to the next merges.")
+@click.option("--counts", type=LocationType(), help="With --prune: the counts that the model was trained on.")
+@click.option(
+    "--larger",
+    type=click.Path(path_type=Path),
+    metavar="MODEL",
+    help="With --prune: a larger size from the same training, which has the next merges.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the changes; write nothing.")
 @click.option("--force", is_flag=True, help="Overwrite an existing tokenizer.")
 @click.option("--json", "as_json", is_flag=True, help="Write a summary as a JSON object.")
@@ -83,6 +92,9 @@ def command(
     pad_to_multiple: int | None,
     keep_ids: bool,
     unreachable: str,
+    prune: bool,
+    counts: "Location | None",
+    larger: Path | None,
     dry_run: bool,
     force: bool,
     as_json: bool,
@@ -98,15 +110,29 @@ def command(
       piecework edit out/nordic --add-symbol "<|sv|>" --add-symbol "<|da|>" --pad-to-multiple 128 --out out/symbols
       piecework edit old.model --whitespace-runs 2:24 --out out/with-runs
       piecework edit out/nordic --drop unwanted.txt --keep-ids --unreachable drop --out out/clean
+      piecework edit out/nordic-16k --prune --counts out/nordic --larger out/nordic --out out/pruned
     """
     from piecework.cli.tokenizer_names import load_model
     from piecework.common.files import check_output
     from piecework.tokenizer.edit import edit
 
-    if not (drop or truncate or whitespace_runs or symbols or reserve or pad_to_multiple):
-        raise click.UsageError("nothing to edit: give --drop, --truncate, --whitespace-runs, --add-symbol or --reserve")
+    others = drop or truncate or whitespace_runs or symbols or reserve or pad_to_multiple
+    if prune and others:
+        raise click.UsageError("--prune is an edit of its own: make the others before or after it")
+    if not prune and (counts is not None or larger is not None):
+        raise click.UsageError("--counts and --larger are for --prune")
+    if not (others or prune):
+        raise click.UsageError(
+            "nothing to edit: give --drop, --truncate, --whitespace-runs, --add-symbol, --reserve or --prune"
+        )
     if out is None and not dry_run:
         raise click.UsageError('missing option "--out DIR": the folder to write into')
+    if prune:
+        from piecework.cli.prune import run_prune
+
+        target = None if dry_run else out
+        run_prune(terminal, model, counts=counts, larger=larger, out=target, force=force, as_json=as_json)
+        return
     if out is not None:
         check_output(out, OUTPUT_NAMES, force=force)
     tokenizer = load_model(model)

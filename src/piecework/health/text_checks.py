@@ -172,7 +172,7 @@ def _unused(tokenizer: Native, use: PieceUse) -> Iterator[Finding]:
     summary = f"{len(named_steps):,} further pieces occur only as steps on the way to longer pieces"
     summary += f": {listed_pieces(named_steps)}" if named_steps else ""
     few = len(named_steps) <= MANY_OF_ONE_SOURCE * tokenizer.vocab_size or not is_enough
-    advice = "" if few else "they take ids that no text needs; a smaller vocabulary has fewer of them"
+    advice = "" if few else "piecework edit --prune --larger MODEL gives their ids to the next merges"
     yield Finding("steps", "pass" if few else "warn", summary, advice, named_steps)
 
 

@@ -1,0 +1,115 @@
+"""`piecework edit --prune`: gives the ids of pieces that are only steps to the next merges."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from piecework.cli.output import write_json
+from piecework.cli.terminal import Terminal, format_count
+
+if TYPE_CHECKING:
+    from piecework.common.storage import Location
+    from piecework.health.prune import Pruned
+
+__all__ = ["run_prune"]
+
+OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab", "id_mapping.json")
+LISTED_PIECES = 8
+
+
+def run_prune(
+    terminal: Terminal,
+    model: Path,
+    *,
+    counts: "Location | None",
+    larger: Path | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Prune a model and write it; without `out`, only show what would change."""
+    from piecework.cli.tokenizer_names import load_native
+    from piecework.common.files import check_output
+    from piecework.counting.machine import available_cores
+    from piecework.counting.store import Counts
+    from piecework.errors import InputError
+    from piecework.health.prune import prune
+    from piecework.tokenizer.tokenizer import Tokenizer
+
+    if counts is None:
+        raise click.UsageError("--prune needs --counts DIR, the counts of the training: they say what each piece costs")
+    if out is not None:
+        check_output(out, OUTPUT_NAMES, force=force)
+    tokenizer = load_native(model)
+    if not isinstance(tokenizer, Tokenizer):
+        raise InputError(
+            f"{model}: a byte-level tokenizer cannot be pruned: its files need every step of a merge as a token with an"
+            " id that text can get; SentencePiece alone merges through unused pieces"
+        )
+    grown = load_native(larger) if larger is not None else None
+    if grown is not None and not isinstance(grown, Tokenizer):
+        raise InputError(f"{larger}: a byte-level tokenizer is no larger size of a SentencePiece model")
+    done = prune(tokenizer, Counts.load(counts), larger=grown, threads=available_cores())
+    _report(terminal, done)
+    if out is not None:
+        _save(done, out, force=force)
+        terminal.say(f"wrote {', '.join(str(out / name) for name in OUTPUT_NAMES)}")
+    if as_json:
+        write_json({"model": str(model), "out": None if out is None else str(out), **_summary(done)})
+    terminal.suggest("inspect", out if out is not None else model)
+
+
+def _report(terminal: Terminal, done: "Pruned") -> None:
+    old, new = len(done.mapping), done.tokenizer.vocab_size
+    terminal.say(
+        f"{format_count(old, 'piece')} before; {done.active_size:,} ids that texts use now, then"
+        f" {format_count(new - done.active_size, 'unused step')} that merging goes through"
+    )
+    for what, texts in (
+        ("pruned", [f"{each.piece.text} (costs {each.cost:,})" for each in done.pruned[::-1]]),
+        ("filled with", [piece.text for piece in done.filled]),
+    ):
+        if texts:
+            more = "  …" if len(texts) > LISTED_PIECES else ""
+            terminal.say(f"{what}: {len(texts):,} ({'  '.join(texts[:LISTED_PIECES])}{more})")
+    verb = "saves" if done.saving >= 0 else "costs"
+    terminal.say(
+        f"{verb} {abs(done.tokens_before - done.tokens_after):,} of {done.tokens_before:,} tokens of the evaluation"
+        f" text ({100 * abs(done.saving):.2f} %)"
+    )
+    if not done.filled:
+        terminal.say(
+            "nothing took their ids: --larger MODEL, a larger size from the same training, gives the next merges"
+        )
+    terminal.warn(
+        f"the embeddings need {done.active_size:,} rows: ids from there on are never given. SentencePiece and Piecework"
+        " read this model; tokenizer.json has no unused pieces, so export it to SentencePiece alone"
+    )
+
+
+def _summary(done: "Pruned") -> dict[str, Any]:
+    return {
+        "old_size": len(done.mapping),
+        "new_size": done.tokenizer.vocab_size,
+        "active_size": done.active_size,
+        "new_ids": done.mapping,
+        "pruned": [{"piece": each.piece.text, "tokens": each.tokens, "cost": each.cost} for each in done.pruned],
+        "filled": [{"id": piece.id, "piece": piece.text} for piece in done.filled],
+        "tokens_before": done.tokens_before,
+        "tokens_after": done.tokens_after,
+    }
+
+
+def _save(done: "Pruned", folder: Path, *, force: bool) -> None:
+    import orjson
+
+    from piecework.common.files import prepare_output, write_together
+
+    prepare_output(folder, OUTPUT_NAMES, force=force)
+    contents = (
+        done.tokenizer.model_bytes,
+        done.tokenizer.vocab_text.encode(),
+        orjson.dumps(_summary(done), option=orjson.OPT_APPEND_NEWLINE),
+    )
+    write_together({folder / name: data for name, data in zip(OUTPUT_NAMES, contents, strict=True)})
