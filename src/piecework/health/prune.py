@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.subset_name import SubsetName
 from piecework.counting.store import Counts
 from piecework.errors import InputError
@@ -109,8 +110,13 @@ class _TrainingText:
     """The training words of counts as units of one language; a word at the start of a line opens a document."""
 
     def __init__(self, counts: Counts) -> None:
+        if counts.pre_tokenizer is not None:
+            raise InputError(
+                "the counts are of pre-tokens for byte-level tokenizers; prune with the counts of the model"
+            )
         self._counts = counts
         self.languages = ["training"]
+        self.pre_tokenizer: PreTokenizer | None = None
 
     def evaluation_batches(
         self, _language: object = None, _category: object = None, *, plain: bool = False
