@@ -17,6 +17,7 @@ STEPS = (
     "byte_level",
     "count",
     "documents",
+    "tokenize",
     "cluster",
     "encode",
     "evaluation",

@@ -140,10 +140,10 @@ def count_piecework(folder: str, sample: str, memory: str = "4GB") -> dict[str, 
         sampling={"train": train, "eval": evaluation},
     )
     out = Path(folder) / f"out-{sample}"
-    started = _cpu_s()
+    started = cpu_seconds()
     with Memory() as peak:
         counts = piecework.count(study, out=out, threads=PROCESSES, memory=memory, force=True)
-    cpu_s = _cpu_s() - started - peak.cpu_s
+    cpu_s = cpu_seconds() - started - peak.cpu_s
     size_bytes = counts.subsets.column("read_bytes")[0].as_py()
     return {
         "mb_per_cpu_s": size_bytes / 1e6 / cpu_s,
@@ -159,7 +159,7 @@ def count_peer(folder: str, layout: str) -> dict[str, Any]:
     import pyarrow
     import pyarrow.parquet
 
-    started = _cpu_s()
+    started = cpu_seconds()
     words: Counter[str] = Counter()
     size_bytes = 0
     with Memory() as peak:
@@ -173,7 +173,7 @@ def count_peer(folder: str, layout: str) -> dict[str, Any]:
         rows = sorted(words.items())
         table = pyarrow.table({"word": [word for word, _ in rows], "count": [count for _, count in rows]})
         pyarrow.parquet.write_table(table, Path(folder) / "peer.parquet", compression="zstd")
-    cpu_s = _cpu_s() - started - peak.cpu_s
+    cpu_s = cpu_seconds() - started - peak.cpu_s
     return {
         "mb_per_cpu_s": size_bytes / 1e6 / cpu_s,
         "tree_memory_mb": peak.peak_bytes / 1e6,
@@ -186,7 +186,7 @@ def _count_file(task: tuple[Path, str]) -> tuple[dict[str, int], int]:
     path, layout = task
     words: Counter[str] = Counter()
     size_bytes = 0
-    for text in _texts(path, layout):
+    for text in read_texts(path, layout):
         size_bytes += len(text.encode())
         for line in text.split("\n"):
             if line and "▅" not in line:
@@ -196,7 +196,7 @@ def _count_file(task: tuple[Path, str]) -> tuple[dict[str, int], int]:
     return dict(words), size_bytes
 
 
-def _texts(path: Path, layout: str) -> Iterator[str]:
+def read_texts(path: Path, layout: str) -> Iterator[str]:
     import pyarrow
     import pyarrow.json
     import pyarrow.parquet
@@ -312,7 +312,7 @@ def _timed(call: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def _cpu_s() -> float:
+def cpu_seconds() -> float:
     """Of this process and of those that it has waited for."""
     return sum(os.times()[:4])
 

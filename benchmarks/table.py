@@ -20,6 +20,7 @@ from benchmarks.measure import RESULTS
 from benchmarks.playground import playground_section
 from benchmarks.runtimes import runtimes_section
 from benchmarks.study import study_section
+from benchmarks.tokenize import tokenize_section
 from benchmarks.train import train_section
 
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
@@ -112,6 +113,7 @@ SECTIONS: dict[str, Callable[[Result], list[str]]] = {
     "byte_level": byte_level_section,
     "count": count_section,
     "documents": documents_section,
+    "tokenize": tokenize_section,
     "cluster": cluster_section,
     "encode": encode_section,
     "evaluation": evaluation_section,
