@@ -271,3 +271,21 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, text_file: Path) -> Non
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert done.returncode == 1
     assert "no permission" in done.stderr
+
+
+def test_a_byte_level_preset(run: Run, tmp_path: Path, text_file: Path) -> None:
+    options = ("--preset", "gpt4o", "--vocab-size", 300, "--set", "digits=ones")
+    done = run("train", text_file, *options, "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["recipe"]["pre_tokenizer"] == {"name": "o200k", "digits": "ones"}
+    cut = pw.PreTokenizer("o200k", "ones")
+    counts = pw.count_pre_tokens([text_file.read_text(encoding="utf-8")], pre_tokenizer=cut)
+    recipe = pw.Recipe.byte_level("gpt4o", vocab_size=300, pre_tokenizer=cut)
+    assert (tmp_path / "out" / "tokenizer.json").read_bytes() == pw.train(counts, recipe).json_bytes
+    wrong = run("train", text_file, "--preset", "gpt4o", "--set", "min_freqency=2", "--out", "other")
+    assert wrong.returncode == 2
+    assert 'did you mean "min_frequency"?' in wrong.stderr
+    evaluated = run("evaluate", "out", "--data", text_file, "--language", "sv", "--json", "--metric", "partial_rate")
+    assert evaluated.returncode == 0, evaluated.stderr
+    assert json.loads(evaluated.stdout)["metrics"][0]["denominator"] > 0

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,16 @@ from piecework.cli.options import (
 )
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, format_seconds, verbosity_options
+from piecework.errors import InputError
 
 if TYPE_CHECKING:
+    from piecework.common.pre_tokenizer import PreTokenizer
     from piecework.common.storage import Location
     from piecework.corpus.readers import TextUnit
     from piecework.evaluation.evaluation import Evaluation
     from piecework.evaluation.tables import Table
     from piecework.evaluation.units import UnitSource
+    from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["command"]
 
@@ -95,7 +99,8 @@ def command(
 ) -> None:
     """Evaluate tokenizers on counts or documents: fertility, continued words and more, by language.
 
-    MODEL is a .model file, or a folder with a tokenizer.model. Each estimate has a 95 % interval.
+    MODEL is a .model file, a byte-level tokenizer.json or .tiktoken file, or a folder with one of them. Each estimate
+    has a 95 % interval.
 
     \b
     Examples:
@@ -122,7 +127,10 @@ def command(
         from piecework.evaluation.units import count_units
 
         assert parallel_text is not None
-        source, wanted = count_units(parallel_text.lines), list(languages) or None
+        source, wanted = (
+            count_units(parallel_text.lines, pre_tokenizer=_pre_tokenizer(tokenizers)),
+            list(languages) or None,
+        )
     else:
         from piecework.cli.documents import read_texts
         from piecework.evaluation.units import count_units
@@ -130,7 +138,7 @@ def command(
         if len(languages) > 1:
             raise click.UsageError("--data takes one --language; without it, the file names tell the languages")
         texts = read_texts(terminal, data, language=next(iter(languages), None), unit=documents, field=text_field)
-        source, wanted = count_units(texts), None
+        source, wanted = count_units(texts, pre_tokenizer=_pre_tokenizer(tokenizers)), None
     started = time.monotonic()
     evaluation = evaluate(
         tokenizers,
@@ -160,6 +168,15 @@ def command(
         show(evaluation, premiums)
     if sys.stdout.isatty() or output is None:
         terminal.suggest("inspect", models[0])
+
+
+def _pre_tokenizer(tokenizers: "Mapping[str, TrainedTokenizer]") -> "PreTokenizer | None":
+    """What cuts the documents for these tokenizers; None for SentencePiece."""
+    found = {name: getattr(tokenizer, "pre_tokenizer", None) for name, tokenizer in tokenizers.items()}
+    if len(set(found.values())) > 1:
+        listed = ", ".join(f"{name}: {each.name if each else 'SentencePiece'}" for name, each in found.items())
+        raise InputError(f"tokenizers that cut text differently ({listed}); evaluate each alone, or piecework compare")
+    return next(iter(found.values()))
 
 
 def _warn(terminal: Terminal, evaluation: "Evaluation", *, has_parallel: bool) -> None:

@@ -52,9 +52,9 @@ def load_native(path: Path) -> Tokenizer | ByteLevelTokenizer:
     return ByteLevelTokenizer.load(path) if is_file or has_json else load_model(path)
 
 
-def load_models(paths: Sequence[Path]) -> dict[str, Tokenizer]:
-    """Load the models and name each by the shortest end of its path that is unique."""
-    return {name: load_model(path) for name, path in zip(model_names(paths), paths, strict=True)}
+def load_models(paths: Sequence[Path]) -> dict[str, Tokenizer | ByteLevelTokenizer]:
+    """Load the tokenizers and name each by the shortest end of its path that is unique."""
+    return {name: load_native(path) for name, path in zip(model_names(paths), paths, strict=True)}
 
 
 def model_names(paths: Sequence[Path]) -> list[str]:
