@@ -38,21 +38,37 @@ SmallerIds::SmallerIds(const std::vector<std::vector<uint32_t>>& ids, std::vecto
   }
 }
 
-void SmallerIds::put_run(uint32_t spaces, std::vector<uint32_t>& out) const {
-  if (spaces < kShortRun) {
-    out.insert(out.end(), short_runs_[spaces].begin(), short_runs_[spaces].end());
-  } else {
-    runs_->encode(std::string(spaces, ' '), out);
+// Writes the ids of a run of spaces at `to`, which is in `out` and has room for `reserved` of them. Returns their end.
+uint32_t* SmallerIds::put_run(uint32_t spaces, size_t reserved, uint32_t* to, std::vector<uint32_t>& out) const {
+  std::vector<uint32_t> long_run;
+  if (spaces >= kShortRun) runs_->encode(std::string(spaces, ' '), long_run);
+  const std::vector<uint32_t>& run = spaces < kShortRun ? short_runs_[spaces] : long_run;
+  if (run.size() > reserved) {
+    const auto done = static_cast<size_t>(to - out.data());
+    out.resize(out.size() + run.size() - reserved);
+    to = out.data() + done;
   }
+  return std::copy(run.begin(), run.end(), to);
 }
 
 void SmallerIds::put(const uint32_t* first, const uint32_t* last, std::vector<uint32_t>& out) const {
+  // Room for all ids, so that the loop only writes. Runs that are cut anew may need more.
+  const auto tokens = static_cast<size_t>(last - first);
+  size_t ids = 0;
+  for (size_t i = 0; i < tokens; ++i) {
+    if (first[i] + 1 >= begins_.size()) throw std::out_of_range("a token is not in the larger vocabulary");
+    ids += begins_[first[i] + 1] - begins_[first[i]];
+  }
+  const size_t start = out.size();
+  out.resize(start + ids);
+  uint32_t* to = out.data() + start;
   uint32_t spaces = 0;
+  size_t reserved = 0;  // for the run
   for (; first < last; ++first) {
     const uint32_t token = *first;
-    if (token + 1 >= begins_.size()) throw std::out_of_range("a token is not in the larger vocabulary");
     if (spaces_[token]) {
       spaces += spaces_[token];
+      reserved += begins_[token + 1] - begins_[token];
       continue;
     }
     const uint32_t* begin = ids_.data() + begins_[token];
@@ -61,13 +77,16 @@ void SmallerIds::put(const uint32_t* first, const uint32_t* last, std::vector<ui
       if (opens_[token]) {
         ++spaces;
         ++begin;
+        ++reserved;
       }
-      put_run(spaces, out);
+      to = put_run(spaces, reserved, to, out);
       spaces = 0;
+      reserved = 0;
     }
-    out.insert(out.end(), begin, end);
+    while (begin < end) *to++ = *begin++;
   }
-  if (spaces) put_run(spaces, out);
+  if (spaces) to = put_run(spaces, reserved, to, out);
+  out.resize(static_cast<size_t>(to - out.data()));
 }
 
 IdPacker::IdPacker(unsigned width, std::vector<uint32_t> before, std::vector<uint32_t> after,

@@ -28,7 +28,7 @@ class SmallerIds {
   uint32_t largest_id() const { return largest_; }
 
  private:
-  void put_run(uint32_t spaces, std::vector<uint32_t>& out) const;
+  uint32_t* put_run(uint32_t spaces, size_t reserved, uint32_t* to, std::vector<uint32_t>& out) const;
 
   std::vector<uint32_t> begins_, ids_;
   std::vector<uint32_t> spaces_;
