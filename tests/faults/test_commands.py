@@ -1,0 +1,142 @@
+"""Faults in commands that write a tokenizer: killed, interrupted, without room or rights. No half of a result is left.
+
+Two kills for each command run always; PIECEWORK_FAULTS=all makes them forty.
+"""
+
+import os
+import random
+import signal
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import piecework as pw
+from cli.command import COMMAND, UNPRIVILEGED
+from counting.corpora import made_up_documents
+from faults.runs import cpu_seconds, is_running, wait_until
+from faults.small_disk import NAMESPACE
+
+KILLS = 40 if os.environ.get("PIECEWORK_FAULTS") == "all" else 2
+COMMANDS = ("train", "export", "edit", "spm-train")
+TO_STDOUT = ("evaluate", "compare")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("faults")
+    texts = made_up_documents(400, copies=False)
+    (folder / "text.txt").write_text("\n".join(texts), encoding="utf-8")
+    pw.train(pw.count_words(texts), pw.Recipe.gpt_sw3(vocab_size=600)).save(folder / "model")
+    return folder
+
+
+def command(name: str, folder: Path, out: Path) -> list[str]:
+    model, text = str(folder / "model"), str(folder / "text.txt")
+    spm_train = [f"--input={text}", "--model_prefix=m", "--model_type=bpe", "--vocab_size=400"]
+    arguments = {
+        "train": [text, "--vocab-size", "500", "--out", str(out)],
+        "export": [model, "--to", "hf", "--out", str(out)],
+        "edit": [model, "--truncate", "400", "--unreachable", "keep", "--out", str(out)],
+        "spm-train": spm_train,
+        "evaluate": [model, "--data", text, "--language", "sv", "--csv"],
+        "compare": [f"first={model}", f"second={model}", "--data", text, "--language", "sv", "--html"],
+    }
+    return [*COMMAND, name, *arguments[name]]
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
+    results = {}
+    for name in COMMANDS:
+        out = tmp_path_factory.mktemp(name) / "out"
+        out.mkdir()
+        subprocess.run(command(name, folder, out), check=True, capture_output=True, cwd=out)
+        results[name] = contents(out)
+        assert results[name]
+    return results
+
+
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_killed_at_random_moments(
+    name: str, kind: signal.Signals, folder: Path, expected: dict[str, dict[str, bytes]], tmp_path: Path
+) -> None:
+    generator = random.Random(name + kind.name)
+    out = tmp_path / "out"
+    out.mkdir()
+    for _ in range(KILLS if kind is signal.SIGKILL else 1):
+        process = subprocess.Popen(
+            command(name, folder, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=out
+        )
+        moment = generator.uniform(0.05, 0.6)
+        wait_until(partial(_has_come, process.pid, moment))
+        process.send_signal(kind)
+        _, told = process.communicate(timeout=60)
+        assert b"Traceback" not in told or moment < 0.2, told  # Python itself may still be starting
+        # Each file is whole or not there.
+        for path, data in contents(out).items():
+            assert Path(path).name.startswith(".") or data == expected[name][path], path
+    subprocess.run([*command(name, folder, out), *_force(name)], check=True, capture_output=True, cwd=out)
+    found = {path: data for path, data in contents(out).items() if path in expected[name]}
+    assert found == expected[name]
+
+
+def _has_come(pid: int, cpu_s: float) -> bool:
+    """Whether the process has used so much processor time, or has ended."""
+    try:
+        return not is_running(pid) or cpu_seconds(pid) > cpu_s
+    except OSError:
+        return True
+
+
+def _force(name: str) -> list[str]:
+    return [] if name == "spm-train" else ["--force"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_full_disk(name: str, folder: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = f'mount -t tmpfs -o size=8k tmpfs "{disk}" && mkdir "{disk}/out" && cd "{disk}/out"'
+    script = f'{mounted} && "$@"; code=$?; ls -A "{disk}/out"; exit $code'
+    done = _in_namespace(script, command(name, folder, disk / "out"))
+    assert done.returncode == 1, done.stderr
+    assert "no space left on the disk" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_disk_that_cannot_be_written(name: str, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    out.chmod(0o555)
+    done = subprocess.run([*UNPRIVILEGED, *command(name, folder, out)], capture_output=True, text=True, cwd=out)
+    assert done.returncode in (1, 2), done.stderr
+    assert "permission" in done.stderr.lower()
+    assert "Traceback" not in done.stderr
+    assert not contents(out)
+
+
+@pytest.mark.parametrize("name", TO_STDOUT)
+def test_output_that_finds_no_room(name: str, folder: Path, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command(name, folder, tmp_path), stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert "no space left" in done.stderr.lower()
+    assert "Traceback" not in done.stderr
+
+
+def _in_namespace(script: str, arguments: list[str]) -> "subprocess.CompletedProcess[str]":
+    tried = subprocess.run([*NAMESPACE, "true"], capture_output=True)
+    if tried.returncode:
+        assert not os.environ.get("CI"), "a small disk cannot be mounted here"
+        pytest.skip("a small disk cannot be mounted here")
+    shell = [*NAMESPACE, "sh", "-c", script, "sh", *arguments]
+    return subprocess.run(shell, capture_output=True, text=True)
