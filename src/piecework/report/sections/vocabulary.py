@@ -12,6 +12,7 @@ from piecework.report.blocks import Figure, Heading, Section, Sheet
 from piecework.report.charts import Bar, BarChart, Column, Histogram
 from piecework.report.charts.axes import MANY_ROWS
 from piecework.report.scales import format_share
+from piecework.report.sections.curves import FEW_LINES
 from piecework.report.sections.health import health_sheets
 from piecework.report.study_data import StudyData
 
@@ -89,7 +90,9 @@ def _lengths(data: StudyData) -> list[Figure | Sheet]:
         "whitespace "
         "runs if the recipe has them."
     )
-    return [Figure("lengths", title, how_to_read, chart, sheet), *_examples(data)]
+    # A report of many languages is long already.
+    folded = len(data.languages) > FEW_LINES
+    return [Figure("lengths", title, how_to_read, chart, sheet, folded=folded), *_examples(data)]
 
 
 def _quantile(counts: dict[int, int], wanted: float) -> int:
