@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     from piecework.tokenizer.token_bytes import token_bytes
     from piecework.tokenizer.tokenizer import Tokenizer
     from piecework.tokenizer.tokens import Token, Tokens
-    from piecework.tokenizer.verify import Verification, verify
+    from piecework.tokenizer.verification import Verification
+    from piecework.tokenizer.verify import verify
     from piecework.training.extension import extend
     from piecework.training.new_piece import Extended
     from piecework.training.trainer import train
@@ -107,7 +108,7 @@ _HOMES = {
     "TokenizedDataset": "dataset.dataset",
     "Tokenizer": "tokenizer.tokenizer",
     "Tokens": "tokenizer.tokens",
-    "Verification": "tokenizer.verify",
+    "Verification": "tokenizer.verification",
     "VocabularyGroup": "tokenizer.pieces",
     "VocabularyTooLargeError": "errors",
     "WordCounts": "counting.words",

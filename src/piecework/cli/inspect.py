@@ -1,6 +1,7 @@
 """`piecework inspect`: the vocabulary and the settings of a model."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,15 @@ from piecework.common.percent import format_percent
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from piecework.health.finding import Finding
+    from piecework.tokenizer.byte_level import ByteLevelTokenizer
+    from piecework.tokenizer.pieces import VocabularyGroup
     from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["command"]
 
 BAR_COLUMNS = 40
+LISTED_ITEMS = 40
 
 
 @click.command("inspect", short_help="Show the vocabulary and the settings of a model.")
@@ -28,60 +33,86 @@ BAR_COLUMNS = 40
 def command(terminal: Terminal, model: Path, as_json: bool) -> None:
     """Show the vocabulary groups, piece lengths and settings of MODEL.
 
-    MODEL is a .model file, or a folder with a tokenizer.model.
+    MODEL is a .model file, a byte-level tokenizer (tokenizer.json, .tiktoken, tekken.json), a folder with one of these,
+    or a name that `piecework known` lists.
 
     \b
     Examples:
       piecework inspect out/nordic
       piecework inspect out/nordic/tokenizer.model --json | jq .groups
+      piecework inspect gpt-4o
     """
-    from piecework.cli.tokenizer_names import load_model
+    from piecework.cli.tokenizer_names import load_native
 
-    tokenizer = load_model(model)
+    overview = _overview(load_native(model))
     if as_json:
-        write_json(_summary(tokenizer, model))
+        write_json(_summary(overview, model))
     else:
-        _show(tokenizer, model)
+        _show(overview, model)
     terminal.suggest("encode", "--model", model, "Hello world")
 
 
-def _summary(tokenizer: "Tokenizer", model: Path) -> dict[str, Any]:
-    from piecework.health.check import check_vocabulary
+@dataclass(frozen=True)
+class Overview:
+    """What is shown of a tokenizer of either kind."""
 
+    vocab_size: int
+    model_bytes: int | None
+    """The size of a .model; None for a byte-level tokenizer."""
+    groups: "list[VocabularyGroup]"
+    lengths: dict[int, int]
+    length_unit: str
+    settings: dict[str, object]
+    health: "tuple[Finding, ...]"
+
+
+def _overview(tokenizer: "Tokenizer | ByteLevelTokenizer") -> Overview:
+    from piecework.health.check import check_vocabulary
+    from piecework.tokenizer.byte_level import ByteLevelTokenizer
+
+    size, health = tokenizer.vocab_size, check_vocabulary(tokenizer).findings
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        from piecework.tokenizer.byte_level_summary import byte_level_groups, byte_level_lengths, byte_level_settings
+
+        lengths, settings = byte_level_lengths(tokenizer), byte_level_settings(tokenizer)
+        return Overview(size, None, byte_level_groups(tokenizer), lengths, "bytes", settings, health)
+    lengths, settings = tokenizer.length_histogram(), tokenizer.settings()
+    return Overview(size, len(tokenizer.model_bytes), tokenizer.groups(), lengths, "characters", settings, health)
+
+
+def _summary(overview: Overview, model: Path) -> dict[str, Any]:
     return {
         "model": os.fspath(model),
-        "vocab_size": tokenizer.vocab_size,
-        "model_bytes": len(tokenizer.model_bytes),
+        "vocab_size": overview.vocab_size,
+        **({} if overview.model_bytes is None else {"model_bytes": overview.model_bytes}),
         "groups": [
             {"name": group.name, "count": group.count, "ranges": group.ranges, "examples": group.examples}
-            for group in tokenizer.groups()
+            for group in overview.groups
         ],
-        "lengths": tokenizer.length_histogram(),
-        "settings": tokenizer.settings(),
+        "lengths": overview.lengths,
+        "settings": overview.settings,
         "health": [
             {"check": each.check, "status": each.status, "finding": each.summary, "advice": each.advice}
-            for each in check_vocabulary(tokenizer).findings
+            for each in overview.health
         ],
     }
 
 
-def _show(tokenizer: "Tokenizer", model: Path) -> None:
+def _show(overview: Overview, model: Path) -> None:
     from rich.text import Text
 
-    title = Text.assemble(
-        (os.fspath(model), "bold"),
-        f"  {tokenizer.vocab_size:,} pieces, {format_bytes(len(tokenizer.model_bytes))}",
-    )
+    size = "" if overview.model_bytes is None else f", {format_bytes(overview.model_bytes)}"
+    title = Text.assemble((os.fspath(model), "bold"), f"  {overview.vocab_size:,} pieces{size}")
     sections = (
-        ("Vocabulary", _groups_table(tokenizer)),
-        ("Length of pieces in characters", _histogram(tokenizer)),
-        ("Settings", _settings_table(tokenizer)),
-        ("Health (piecework check says more)", _health_table(tokenizer)),
+        ("Vocabulary", _groups_table(overview)),
+        (f"Length of pieces in {overview.length_unit}", _histogram(overview)),
+        ("Settings", _settings_table(overview)),
+        ("Health (piecework check says more)", _health_table(overview)),
     )
     stdout_console().print(titled_sections(title, sections))
 
 
-def _groups_table(tokenizer: "Tokenizer") -> "RenderableType":
+def _groups_table(overview: Overview) -> "RenderableType":
     from rich.text import Text
 
     table = new_table()
@@ -89,7 +120,7 @@ def _groups_table(tokenizer: "Tokenizer") -> "RenderableType":
     table.add_column("pieces", justify="right", no_wrap=True)
     table.add_column("ids", no_wrap=True)
     table.add_column("examples", overflow="ellipsis", no_wrap=True)
-    for group in tokenizer.groups():
+    for group in overview.groups:
         examples = "  ".join(_visible(example) for example in group.examples)
         table.add_row(group.name, f"{group.count:,}", _ranges(group.ranges), Text(examples, style="cyan"))
     return table
@@ -101,10 +132,10 @@ def _ranges(ranges: tuple[tuple[int, int], ...], most: int = 3) -> str:
     return ", ".join(written + more)
 
 
-def _histogram(tokenizer: "Tokenizer") -> "RenderableType":
+def _histogram(overview: Overview) -> "RenderableType":
     from rich.text import Text
 
-    lengths = tokenizer.length_histogram()
+    lengths = overview.lengths
     total, largest = sum(lengths.values()), max(lengths.values(), default=1)
     table = new_table(show_header=False)
     for justify in ("right", "right", "right", "left"):
@@ -125,15 +156,16 @@ def _bar(share: float) -> str:
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
-def _settings_table(tokenizer: "Tokenizer") -> "RenderableType":
+def _settings_table(overview: Overview) -> "RenderableType":
     from rich.text import Text
 
     table = new_table(show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in tokenizer.settings().items():
+    for name, value in overview.settings.items():
         if isinstance(value, list):
-            written = "  ".join(_visible(str(item)) for item in value)
+            more = f"  and {len(value) - LISTED_ITEMS:,} more" if len(value) > LISTED_ITEMS else ""
+            written = "  ".join(_visible(str(item)) for item in value[:LISTED_ITEMS]) + more
         elif isinstance(value, bool):
             written = str(value).lower()
         else:
@@ -142,16 +174,15 @@ def _settings_table(tokenizer: "Tokenizer") -> "RenderableType":
     return table
 
 
-def _health_table(tokenizer: "Tokenizer") -> "RenderableType":
+def _health_table(overview: Overview) -> "RenderableType":
     from rich.text import Text
 
     from piecework.cli.check import COLOURS
-    from piecework.health.check import check_vocabulary
 
     table = new_table(show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for finding in check_vocabulary(tokenizer).findings:
+    for finding in overview.health:
         table.add_row(Text(finding.status, style=COLOURS[finding.status]), Text(finding.summary))
     return table
 

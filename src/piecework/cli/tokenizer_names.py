@@ -23,6 +23,9 @@ NAMED = (TIKTOKEN, KNOWN)
 """Prefixes of names that are no paths."""
 
 
+BYTE_LEVEL_FILES = ("tokenizer.json", "tekken*.json", "*.tiktoken", "encoder.json", "vocab.json")
+
+
 def load_model(path: Path) -> Tokenizer:
     """Load a model; for the output folder of a study, say which tokenizers it has."""
     from piecework.tokenizer.tokenizer import Tokenizer
@@ -48,8 +51,8 @@ def load_native(path: Path) -> Tokenizer | ByteLevelTokenizer:
             raise InputError(f"{path}: {known.kind}, which runs in another library; `piecework compare` takes it")
         return known
     is_file = path.is_file() and path.suffix in (".json", ".tiktoken")
-    has_json = not (path / "tokenizer.model").exists() and (path / "tokenizer.json").is_file()
-    return ByteLevelTokenizer.load(path) if is_file or has_json else load_model(path)
+    has_files = not (path / "tokenizer.model").exists() and any(any(path.glob(name)) for name in BYTE_LEVEL_FILES)
+    return ByteLevelTokenizer.load(path) if is_file or has_files else load_model(path)
 
 
 def load_models(paths: Sequence[Path]) -> dict[str, Tokenizer | ByteLevelTokenizer]:

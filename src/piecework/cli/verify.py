@@ -16,8 +16,9 @@ from piecework.errors import InputError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from piecework.tokenizer.byte_level import ByteLevelTokenizer
     from piecework.tokenizer.tokenizer import Tokenizer
-    from piecework.tokenizer.verify import Difference, RuntimeResult, Verification
+    from piecework.tokenizer.verification import Difference, RuntimeResult, Verification
 
 __all__ = ["command"]
 
@@ -35,7 +36,8 @@ QUOTED_CHARACTERS = 60
     metavar="A,B",
     default="",
     help="Only these runtimes: sentencepiece, piecework, tokenizers, transformers (AutoTokenizer, GPTSw3Tokenizer, "
-    "LlamaTokenizer), gigatoken, kitoken [default: all that are installed].",
+    "LlamaTokenizer), gigatoken, kitoken; for byte-level tokenizers tokenizers, transformers, tiktoken, gigatoken "
+    "[default: all that are installed].",
 )
 @click.option("--fuzzed", type=click.IntRange(min=0), default=2000, show_default=True, help="Number of random strings.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random strings.")
@@ -61,33 +63,37 @@ def command(
 ) -> None:
     """Check that runtimes give the same ids and text for MODEL, on every piece, code, random strings and documents.
 
-    MODEL is a .model file, or a folder with a tokenizer.model. Runtimes load the exported files in that folder, such
-    as tokenizer.json; missing ones are exported to a temporary folder. Differences with a known cause are explained.
-    The exit code is 1 if a difference has no known cause.
+    MODEL is a .model file, a byte-level tokenizer (tokenizer.json, .tiktoken), a folder with one of these, or a name
+    that `piecework known` lists. Runtimes load the exported files in that folder, such as tokenizer.json; missing ones
+    are exported to a temporary folder. Files are also compared with each other, entry by entry. Differences with a
+    known cause are explained. The exit code is 1 if a difference has no known cause.
 
     \b
     Examples:
       piecework verify out/nordic
       piecework verify out/nordic --data "corpus/*.jsonl.zst" --limit 2000
       piecework verify out/nordic --runtimes tokenizers,transformers --fuzzed 20000 --json
+      piecework verify gpt-4o --runtimes tiktoken,gigatoken
     """
     from piecework.cli.progress import show_progress
-    from piecework.cli.tokenizer_names import load_model
+    from piecework.cli.tokenizer_names import load_native
     from piecework.tokenizer.verify import verify
 
-    tokenizer = load_model(model)
+    tokenizer = load_native(model)
     texts = _texts(terminal, tokenizer, data, fuzzed=fuzzed, seed=seed, limit=limit, field=text_field)
-    folder = model if model.is_dir() else model.parent
+    folder = None if not model.exists() else model if model.is_dir() else model.parent
     names = [name.strip() for name in runtimes.split(",") if name.strip()]
     started = time.monotonic()
     with show_progress(terminal, "comparing", "texts") as update:
         verification = verify(tokenizer, texts, folder=folder, runtimes=names, progress=update)
+    if verification.unseen:
+        terminal.detail(f"{format_count(verification.unseen, 'piece')} of the vocabulary in none of the texts")
     terminal.detail(f"compared in {format_seconds(time.monotonic() - started)}")
     if as_json:
         _write_json(verification, model)
     else:
         _show(verification, tokenizer, model)
-    if not any(result.status in ("compared", "failed") for result in verification.results):
+    if not verification.files and not any(result.status in ("compared", "failed") for result in verification.results):
         raise MissingPackageError(
             f"nothing was compared: {verification.reference} is the only installed runtime that reads the model; "
             "pip install 'piecework[hf]'"
@@ -105,7 +111,7 @@ def command(
 
 def _texts(
     terminal: Terminal,
-    tokenizer: "Tokenizer",
+    tokenizer: "Tokenizer | ByteLevelTokenizer",
     data: tuple[Path, ...],
     *,
     fuzzed: int,
@@ -140,11 +146,15 @@ def _verdict(verification: "Verification") -> str:
     parts = [f"{' and '.join(differing)} without a known cause"] if differing else []
     parts += [f"{' and '.join(failed)} cannot use the model"] if failed else []
     names = dict.fromkeys(each.path.name for each in verification.files)
-    parts += [f"{' and '.join(names)} is not an export of this model; export it again with --force"] if names else []
+    parts += (
+        [f"{' and '.join(names)} is not an export of this model, or is damaged; export it again with --force"]
+        if names
+        else []
+    )
     return f"runtimes differ: {'; '.join(parts) or 'there are explained differences, and --strict allows none'}"
 
 
-def _show(verification: "Verification", tokenizer: "Tokenizer", model: Path) -> None:
+def _show(verification: "Verification", tokenizer: "Tokenizer | ByteLevelTokenizer", model: Path) -> None:
     from rich.console import Group
     from rich.text import Text
 
@@ -196,7 +206,7 @@ def _explanations(verification: "Verification") -> "list[RenderableType]":
     return ["", Text("Explained", style="bold"), *(indented(line) for line in lines)]
 
 
-def _example(difference: "Difference", tokenizer: "Tokenizer") -> "RenderableType":
+def _example(difference: "Difference", tokenizer: "Tokenizer | ByteLevelTokenizer") -> "RenderableType":
     from rich.text import Text
 
     text = difference.text
@@ -243,6 +253,7 @@ def _write_json(verification: "Verification", model: Path) -> None:
         "model": os.fspath(model),
         "reference": verification.reference,
         "texts": verification.texts,
+        "unseen": verification.unseen,
         "same_everywhere": verification.is_fine,
         "files": [{"path": os.fspath(each.path), "difference": each.what} for each in verification.files],
         "causes": CAUSES,

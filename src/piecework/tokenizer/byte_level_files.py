@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,19 @@ from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_level_json import read_json
 from piecework.tokenizer.byte_level_model import ByteLevelModel
+from piecework.tokenizer.byte_level_ranks import ranks_problem
 
-__all__ = ["load_model", "parse_json", "parse_ranks", "ranks_bytes", "read_pair", "read_ranks", "read_tekken"]
+__all__ = [
+    "SETTINGS_SUFFIX",
+    "load_model",
+    "parse_json",
+    "parse_ranks",
+    "ranks_bytes",
+    "ranks_settings",
+    "read_pair",
+    "read_ranks",
+    "read_tekken",
+]
 
 # Of files that have no pattern: parts of their names, and the pre-tokenizer.
 _NAMED = {
@@ -30,6 +40,8 @@ _NAMED = {
     "qwen": "qwen2",
 }
 _DEFAULT = "cl100k"
+SETTINGS_SUFFIX = ".json"
+"""Added to the name of a `.tiktoken` file: the file with its pattern and special tokens."""
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 # Tekken's first files have no special tokens; these come first, and placeholders follow.
 _TEKKEN_SPECIAL = (
@@ -54,6 +66,8 @@ def load_model(
             merges_path = path.parent / merges
             return read_pair((data, str(path)), (_read(merges_path), str(merges_path)), pre_tokenizer=given)
     if data[:1] != b"{":
+        if given is None and special_tokens is None and (settings := _find_settings(path)) is not None:
+            return _with_settings(parse_ranks(data, str(path)), settings)
         return read_ranks(data, source=str(path), pre_tokenizer=given, special_tokens=special_tokens)
     if given or special_tokens:
         raise InputError(f"{path}: the file has its own pre-tokenizer and special tokens")
@@ -100,6 +114,43 @@ def read_ranks(
     return ByteLevelModel(tokens, pre_tokenizer, special, whole_pre_tokens=True, note=note)
 
 
+def ranks_settings(model: ByteLevelModel) -> bytes:
+    """The file beside a `.tiktoken` file, with what that cannot hold: the pattern and the special tokens."""
+    if len(model.pre_tokenizer.patterns) > 1:
+        raise ModelError(f"tiktoken takes one pattern, and {model.pre_tokenizer.name} has several, one after the other")
+    content = {
+        "pat_str": model.pre_tokenizer.patterns[0],
+        "special_tokens": dict(model.special_tokens),
+        "added_tokens": dict(model.added_tokens),
+        "vocab_size": len(model.tokens),
+        "ignore_merges": model.whole_pre_tokens,
+    }
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _find_settings(path: Path) -> Path | None:
+    beside = path.with_name(path.name + SETTINGS_SUFFIX)
+    return beside if beside.is_file() else None
+
+
+def _with_settings(ranks: Mapping[bytes, int], path: Path) -> ByteLevelModel:
+    """Ranks with the settings beside them. Ids that neither has are unused."""
+    content = parse_json(_read(path), str(path))
+    try:
+        special = {str(token): int(number) for token, number in content["special_tokens"].items()}
+        added = {str(token): int(number) for token, number in content["added_tokens"].items()}
+        size, pattern, whole = int(content["vocab_size"]), str(content["pat_str"]), bool(content["ignore_merges"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: not the settings of a .tiktoken file: {type(error).__name__} at {error}") from error
+    taken = [*special.values(), *added.values(), *ranks.values()]
+    if len(set(taken)) < len(taken) or min(taken) < 0 or max(taken) >= size:
+        raise InputError(f"{path}: ids must be 0 to {size - 1:,}, none of them twice, also among the ranks")
+    tokens = [b""] * size
+    for token, rank in ranks.items():
+        tokens[rank] = token
+    return ByteLevelModel(tokens, PreTokenizer.from_patterns(pattern), special, added, whole_pre_tokens=whole)
+
+
 def parse_ranks(data: bytes, source: str) -> dict[bytes, int]:
     """The tokens of a `.tiktoken` file with their ranks."""
     ranks: dict[bytes, int] = {}
@@ -124,11 +175,9 @@ def parse_ranks(data: bytes, source: str) -> dict[bytes, int]:
 
 
 def ranks_bytes(model: ByteLevelModel) -> bytes:
-    """The `.tiktoken` file. tiktoken merges by rank alone, so the ids of merged tokens must rise with their merges."""
-    if model.merges is not None:
-        made = [merged for _, _, merged in model.merges]
-        if any(left >= right for left, right in pairwise(made)):
-            raise ModelError("ids do not rise in the order of merges, which a .tiktoken file needs")
+    """The `.tiktoken` file. tiktoken merges by rank alone; a model for which that is not the same is refused."""
+    if problem := ranks_problem(model):
+        raise ModelError(problem)
     lines = (b"%s %d\n" % (base64.b64encode(token), number) for number, token in enumerate(model.tokens) if token)
     return b"".join(lines)
 

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from piecework.common.files import prepare_output, write_together
+from piecework.errors import InputError
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.byte_level_export import BYTE_LEVEL_FORMATS, byte_level_files
 from piecework.tokenizer.hf_files import hf_files, json_bytes, special_token_roles, tokenizer_config
 from piecework.tokenizer.token_bytes import token_bytes_file
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -15,8 +18,8 @@ from piecework.tokenizer.tokenizer_json import caveats
 
 __all__ = ["FORMATS", "Export", "ExportFormat", "export", "export_hf", "export_llama", "export_sentencepiece"]
 
-ExportFormat = Literal["hf", "sentencepiece", "llama", "token-bytes"]
-FORMATS: tuple[ExportFormat, ...] = ("hf", "sentencepiece", "llama", "token-bytes")
+ExportFormat = Literal["hf", "sentencepiece", "llama", "tiktoken", "token-bytes"]
+FORMATS: tuple[ExportFormat, ...] = ("hf", "sentencepiece", "llama", "tiktoken", "token-bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +31,32 @@ class Export:
     caveats: tuple[str, ...] = ()
 
 
-def export(tokenizer: Tokenizer, folder: str | Path, *, to: ExportFormat, force: bool = False) -> Export:
+def export(
+    tokenizer: Tokenizer | ByteLevelTokenizer, folder: str | Path, *, to: ExportFormat, force: bool = False
+) -> Export:
     """Write the files of a format. A file that exists with the same content is left as it is.
+
+    Byte-level tokenizers have the formats "hf" and "tiktoken", SentencePiece models "hf", "sentencepiece" and "llama",
+    both of them "token-bytes".
 
     >>> import tempfile, piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=15))
     >>> [path.name for path in export(tokenizer, tempfile.mkdtemp(), to="sentencepiece").files]
     ['tokenizer.model', 'tokenizer.vocab']
     """
+    if to == "token-bytes":
+        return export_token_bytes(tokenizer, folder, force=force)
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        if to not in BYTE_LEVEL_FORMATS:
+            there_is = " and ".join(BYTE_LEVEL_FORMATS)
+            raise InputError(f'a byte-level tokenizer has no format "{to}"; there is {there_is}')
+        return _write(byte_level_files(tokenizer, to), folder, force=force)
+    if to == "tiktoken":
+        raise InputError('the format "tiktoken" is for byte-level tokenizers, and this is a SentencePiece model')
     writers: dict[ExportFormat, Callable[..., Export]] = {
         "hf": export_hf,
         "sentencepiece": export_sentencepiece,
         "llama": export_llama,
-        "token-bytes": export_token_bytes,
     }
     return writers[to](tokenizer, folder, force=force)
 
@@ -83,7 +99,7 @@ def export_llama(tokenizer: Tokenizer, folder: str | Path, *, force: bool = Fals
     return _write(contents, folder, force=force)
 
 
-def export_token_bytes(tokenizer: Tokenizer, folder: str | Path, *, force: bool = False) -> Export:
+def export_token_bytes(tokenizer: Tokenizer | ByteLevelTokenizer, folder: str | Path, *, force: bool = False) -> Export:
     """For training code: `token_bytes.npy` has the bytes of text that each id stands for, to compute bits per byte."""
     return _write({"token_bytes.npy": token_bytes_file(tokenizer)}, folder, force=force)
 

@@ -17,7 +17,7 @@ import orjson
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.tokenizer_json import tokenizer_json
 
-__all__ = ["FileDifference", "file_differences"]
+__all__ = ["FileDifference", "file_differences", "list_differences", "mapping_differences"]
 
 # A file that shares less with our export was made by other software, in its own way. Its ids tell whether it is right.
 _LEAST_SHARED = 0.9
@@ -56,9 +56,9 @@ def _json_differences(tokenizer: Tokenizer, path: Path) -> Iterator[str]:
     pairs = [merge.split(" ", 1) if isinstance(merge, str) else merge for merge in merges]
     if not (_share(vocab, model["vocab"]) and _share(map(tuple, pairs), map(tuple, model["merges"]))):
         return
-    yield from _mapping_differences(vocab, model["vocab"])
-    yield from _list_differences("merge", pairs, model["merges"])
-    yield from _list_differences("added token", added, expected["added_tokens"])
+    yield from mapping_differences(vocab, model["vocab"])
+    yield from list_differences("merge", pairs, model["merges"])
+    yield from list_differences("added token", added, expected["added_tokens"])
     for name in model.keys() - {"vocab", "merges"}:
         if content["model"].get(name) != model[name]:
             yield f"{name} is {content['model'].get(name)!r}, and {model[name]!r} in an export of the model"
@@ -69,7 +69,8 @@ def _share(found: Any, expected: Any) -> bool:
     return len(found & expected) >= _LEAST_SHARED * max(len(found), len(expected))
 
 
-def _mapping_differences(found: Mapping[str, int], expected: Mapping[str, int]) -> Iterator[str]:
+def mapping_differences(found: Mapping[str, int], expected: Mapping[str, int]) -> Iterator[str]:
+    """What differs between two vocabularies."""
     wrong = [text for text in {**expected, **found} if found.get(text) != expected.get(text)]
     if wrong:
         text = wrong[0]
@@ -77,7 +78,8 @@ def _mapping_differences(found: Mapping[str, int], expected: Mapping[str, int]) 
         yield f"{text!r} has {ids[0]}, and {ids[1]} in the model{_more(wrong)}"
 
 
-def _list_differences(name: str, found: Sequence[Any], expected: Sequence[Any]) -> Iterator[str]:
+def list_differences(name: str, found: Sequence[Any], expected: Sequence[Any]) -> Iterator[str]:
+    """What differs between two lists of merges or added tokens."""
     wrong = [number for number, (a, b) in enumerate(zip_longest(found, expected)) if a != b]
     if wrong:
         number = wrong[0]

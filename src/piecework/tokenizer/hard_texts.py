@@ -7,6 +7,7 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.reachable import border_character, byte_samples
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -103,7 +104,7 @@ def code_texts() -> list[str]:
     return [text for path in paths[:: max(len(paths) // _CODE_FILES, 1)] if (text := _read(path))]
 
 
-def fuzzed_texts(tokenizer: Tokenizer, count: int, *, seed: int = 1) -> Iterator[str]:
+def fuzzed_texts(tokenizer: Tokenizer | ByteLevelTokenizer, count: int, *, seed: int = 1) -> Iterator[str]:
     """Random strings of pieces, symbols, special tokens, spaces and rare characters; the same for the same seed."""
     rng = random.Random(f"fuzzed {seed}")
     learned = [text.replace(SPACE, " ") for text in _texts(tokenizer, "normal")] or ["a"]
@@ -132,7 +133,7 @@ def _part(rng: random.Random, learned: Sequence[str], symbols: Sequence[str], sp
     return chr(rng.randint(*rng.choice(_PLANES if kind < 0.96 else _ANY)))
 
 
-def _texts(tokenizer: Tokenizer, kind: str) -> list[str]:
+def _texts(tokenizer: Tokenizer | ByteLevelTokenizer, kind: str) -> list[str]:
     return [piece.text for piece in tokenizer.pieces if piece.type == kind]
 
 

@@ -11,7 +11,7 @@ from piecework.common.terms import TIKTOKEN
 from piecework.errors import InputError
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
-from piecework.tokenizer.byte_level_files import load_model, read_ranks
+from piecework.tokenizer.byte_level_files import load_model
 from piecework.tokenizer.byte_level_json import UnsupportedPartsError
 from piecework.tokenizer.known import load_known
 
@@ -70,10 +70,10 @@ def _load_file(path: Path, data: bytes) -> AnyTokenizer:
     if path.suffix == ".json" or data[:1] in (b"{", b"["):
         return _load_json(path, data)
     if path.suffix == ".tiktoken" or _looks_like_tiktoken(data):
-        return ByteLevelTokenizer(read_ranks(data, source=str(path)), source=str(path))
-    from piecework.tokenizer.outside_sentencepiece import load_model
+        return ByteLevelTokenizer(load_model(path), source=str(path))
+    from piecework.tokenizer.outside_sentencepiece import load_model as load_sentencepiece
 
-    return load_model(data, source=str(path))
+    return load_sentencepiece(data, source=str(path))
 
 
 def _load_json(path: Path, data: bytes) -> AnyTokenizer:

@@ -14,7 +14,7 @@ from piecework.errors import InputError
 from piecework.tokenizer.behaviour import Behaviour
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["RUNTIMES", "LoadedRuntime", "Runtime", "choose_runtimes"]
+__all__ = ["RUNTIMES", "LoadedRuntime", "Runtime", "choose_runtimes", "load_tokenizers", "load_transformers"]
 
 Ids = list[int]
 Need = Literal["byte fallback", "a prefix", "no normalisation"]
@@ -94,7 +94,8 @@ def _sentencepiece(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
     return LoadedRuntime(lambda texts: processor.encode(list(texts)), processor.decode)
 
 
-def _tokenizers(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
+def load_tokenizers(folder: Path) -> LoadedRuntime:
+    """The library `tokenizers` with the `tokenizer.json` in a folder."""
     import tokenizers
 
     rust: Any = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -104,20 +105,26 @@ def _tokenizers(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
     )
 
 
+def load_transformers(name: str, folder: Path) -> LoadedRuntime:
+    """A class of `transformers` with the files in a folder."""
+    # Nothing is downloaded, and its warning about missing PyTorch does not concern tokenizers.
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    import transformers
+
+    loaded: Any = getattr(transformers, name).from_pretrained(str(folder), local_files_only=True)
+    return LoadedRuntime(
+        lambda texts: [loaded.encode(text, add_special_tokens=False) for text in texts],
+        lambda ids: str(loaded.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)),
+    )
+
+
+def _tokenizers(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
+    return load_tokenizers(folder)
+
+
 def _transformers(name: str) -> Callable[[Tokenizer, Path], LoadedRuntime]:
-    def load(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
-        # Nothing is downloaded, and its warning about missing PyTorch does not concern tokenizers.
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-        import transformers
-
-        loaded: Any = getattr(transformers, name).from_pretrained(str(folder), local_files_only=True)
-        return LoadedRuntime(
-            lambda texts: [loaded.encode(text, add_special_tokens=False) for text in texts],
-            lambda ids: str(loaded.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)),
-        )
-
-    return load
+    return lambda _tokenizer, folder: load_transformers(name, folder)
 
 
 def _gigatoken(_tokenizer: Tokenizer, folder: Path) -> LoadedRuntime:
