@@ -9,10 +9,20 @@
 #include "bindings/bindings.hpp"
 #include "bindings/progress.hpp"
 #include "text/utf8.hpp"
+#include "train/parity_training.hpp"
 #include "train/trainer.hpp"
 
 namespace piecework {
 namespace {
+
+// Tables of the languages: training and development, by language.
+std::vector<ParityTables> parity_tables(const std::vector<const WordTable*>& training,
+                                        const std::vector<const WordTable*>& development) {
+  if (training.size() != development.size()) throw std::invalid_argument("a development table for each language");
+  std::vector<ParityTables> tables;
+  for (size_t i = 0; i < training.size(); ++i) tables.push_back({training[i], development[i]});
+  return tables;
+}
 
 TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minimum_frequency, float character_coverage,
                      uint32_t max_sentencepiece_length, bool split_by_unicode_script, bool split_by_number,
@@ -20,6 +30,7 @@ TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minim
                      bool allow_whitespace_only_pieces, bool treat_whitespace_as_suffix, bool auto_character_coverage,
                      const std::string& pretokenization_delimiter, uint32_t boundary,
                      std::vector<std::string> meta_pieces, const std::string& required_chars,
+                     const std::vector<const WordTable*>& training, const std::vector<const WordTable*>& development,
                      const std::optional<nb::callable>& progress) {
   TrainingOptions options;
   options.character_coverage = character_coverage;
@@ -40,9 +51,23 @@ TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minim
     options.required_chars += c.code;
     p += c.length;
   }
+  const std::vector<ParityTables> languages = parity_tables(training, development);
   const Progress report = progress_to(progress);
   nb::gil_scoped_release unlocked;
+  if (!languages.empty()) return train_parity_bpe(table, languages, options, vocab_size, minimum_frequency, report);
   return train_bpe(table, options, vocab_size, minimum_frequency, report);
+}
+
+ByteLevelTrainingResult train_parity_byte_level(const std::vector<const WordTable*>& training,
+                                                const std::vector<const WordTable*>& development, uint64_t vocab_size,
+                                                std::vector<std::string> special_tokens, uint64_t min_frequency,
+                                                uint32_t max_token_length,
+                                                const std::optional<nb::callable>& progress) {
+  const ByteLevelTrainingOptions options{std::move(special_tokens), min_frequency, max_token_length};
+  const std::vector<ParityTables> tables = parity_tables(training, development);
+  const Progress report = progress_to(progress);
+  nb::gil_scoped_release unlocked;
+  return train_parity_byte_level_bpe(tables, options, vocab_size, report);
 }
 
 ByteLevelTrainingResult train_byte_level(const WordTable& table, uint64_t vocab_size,
@@ -80,7 +105,8 @@ void bind_train(nb::module_& m) {
         nb::arg("split_by_number"), nb::arg("split_digits"), nb::arg("add_dummy_prefix"),
         nb::arg("split_by_whitespace"), nb::arg("allow_whitespace_only_pieces"), nb::arg("treat_whitespace_as_suffix"),
         nb::arg("auto_character_coverage"), nb::arg("pretokenization_delimiter"), nb::arg("boundary"),
-        nb::arg("meta_pieces"), nb::arg("required_chars"), nb::arg("progress") = nb::none());
+        nb::arg("meta_pieces"), nb::arg("required_chars"), nb::arg("training") = std::vector<const WordTable*>(),
+        nb::arg("development") = std::vector<const WordTable*>(), nb::arg("progress") = nb::none());
 
   nb::class_<ByteLevelTrainingResult>(m, "ByteLevelTrainingResult")
       .def_ro("alphabet", &ByteLevelTrainingResult::alphabet)
@@ -92,6 +118,9 @@ void bind_train(nb::module_& m) {
         return out;
       });
 
+  m.def("train_parity_byte_level", &train_parity_byte_level, nb::arg("training"), nb::kw_only(), nb::arg("development"),
+        nb::arg("vocab_size"), nb::arg("special_tokens"), nb::arg("min_frequency"), nb::arg("max_token_length"),
+        nb::arg("progress") = nb::none());
   m.def("train_byte_level", &train_byte_level, nb::arg("pre_tokens"), nb::kw_only(), nb::arg("vocab_size"),
         nb::arg("special_tokens"), nb::arg("min_frequency"), nb::arg("max_token_length"),
         nb::arg("progress") = nb::none());

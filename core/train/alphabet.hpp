@@ -83,7 +83,9 @@ class Alphabet {
     bool merges = false;
     uint8_t left = kAnyScript, right = kAnyScript;
   };
-  const Sides& sides_of(char32_t code) const { return sides_[code]; }
+  // A character that the words do not have never merges.
+  Sides sides_of(char32_t code) const { return code < sides_.size() ? sides_[code] : Sides{}; }
+  bool contains(char32_t code) const { return code < indices_.size() && indices_[code] != kNone; }
 
  private:
   std::vector<Character> characters_;

@@ -50,6 +50,8 @@ struct MergeRule {
   // Of pairs with equal frequencies SentencePiece takes the one of fewer characters, then the smaller string;
   // byte-level training takes the smaller ids.
   bool ties_by_ids = false;
+  // Parity-aware training of bytes takes the greater pair of strings: left ones first, then right ones.
+  bool ties_by_greater_strings = false;
   // A longer pair is never merged. Byte-level training lets pairs of two bytes pass whatever the limit.
   uint32_t max_length = UINT32_MAX;
   bool limits_first_pairs = true;
@@ -85,7 +87,7 @@ class Trainer {
   // Whether the last run made as many symbols as wanted.
   bool is_complete() const { return complete_; }
 
- private:
+ protected:
   static constexpr uint32_t kAhead = 16;            // positions to prefetch ahead of the current one
   static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
   static constexpr uint64_t kLevels = 1 << 16;      // each frequency below this has its own unsorted list
@@ -96,7 +98,9 @@ class Trainer {
   std::string text_of(const Pair& pair) const { return std::string(text_of(pair.left)).append(text_of(pair.right)); }
   uint32_t length_of(const Pair& pair) const { return symbols_[pair.left].length + symbols_[pair.right].length; }
   // What the order of merges asks about: nothing where ids decide.
-  uint32_t ordering_length(const Pair& pair) const { return rule_.ties_by_ids ? 0 : length_of(pair); }
+  uint32_t ordering_length(const Pair& pair) const {
+    return rule_.ties_by_ids || rule_.ties_by_greater_strings ? 0 : length_of(pair);
+  }
   uint32_t add_symbol(std::string_view text, uint32_t length, ScriptSpan script, bool has_mark, bool all_marks);
   bool mergeable(uint32_t left, uint32_t right) const;
   bool marks_allow(const Symbol& left, const Symbol& right) const;
@@ -105,7 +109,8 @@ class Trainer {
   bool is_exact(const Pair& pair) const {
     return std::max(symbols_[pair.left].changed, symbols_[pair.right].changed) <= pair.counted;
   }
-  void apply(const Pair& pair, uint32_t symbol);
+  // Returns how many occurrences it merged, each as often as its chunk occurs.
+  uint64_t apply(const Pair& pair, uint32_t symbol);
   void compact();
 
   // The queue of pairs: pair_queue.cpp.

@@ -85,13 +85,14 @@ uint32_t Trainer::new_pair(uint32_t other, bool other_is_left, uint32_t symbol) 
 
 // Merges from left to right. Each occurrence makes a new pair on its left and on its right. The next occurrence may
 // remove one of them again. Such pairs are kept with a frequency of 0, as in SentencePiece.
-void Trainer::apply(const Pair& pair, uint32_t symbol) {
+uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
   const uint32_t left = pair.left, right = pair.right;
   const uint32_t left_length = symbols_[left].length, length = symbols_[symbol].length;
   new_pairs_.clear();
   occurrences_.clear();
   // The new pair (symbol, left): the only one that this merge may remove again.
   uint32_t removable = kNotMergeable;
+  uint64_t merged = 0;
   for (uint64_t i = pair.first; i < pair.first + pair.positions; ++i) {
     if (i % kCheckpoint == 0) checkpoint_();
     if (i + kAhead < positions_.size()) text_.prefetch(positions_[i + kAhead]);
@@ -101,6 +102,7 @@ void Trainer::apply(const Pair& pair, uint32_t symbol) {
     const uint32_t start = text_.before(p);
     const uint32_t after = text_[p + length];
     text_.merge(p, left_length, length, symbol);
+    merged += count;
     if (start != ChunkText::kNoPosition) {
       const uint32_t index = new_pair(text_[start], true, symbol);
       if (index != kNotMergeable) {
@@ -147,6 +149,7 @@ void Trainer::apply(const Pair& pair, uint32_t symbol) {
       positions_[new_pairs_[o.index].first++] = o.position;
     }
   }
+  return merged;
 }
 
 // Removes the gaps between the lists of positions. The lists are in the order of their pairs, so one pass is enough.

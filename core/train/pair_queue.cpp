@@ -24,9 +24,12 @@ void Trainer::wait(uint32_t pair) {
 bool Trainer::before(const Candidate& a, const Candidate& b) const {
   if (a.frequency != b.frequency) return a.frequency > b.frequency;
   if (a.length != b.length) return a.length < b.length;
-  if (a.prefix != b.prefix) return a.prefix < b.prefix;
+  if (a.prefix != b.prefix) return rule_.ties_by_greater_strings ? a.prefix > b.prefix : a.prefix < b.prefix;
   if (a.pair == b.pair) return false;
   const Pair &x = pairs_[a.pair], &y = pairs_[b.pair];
+  if (rule_.ties_by_greater_strings) {
+    return std::pair(text_of(x.left), text_of(x.right)) > std::pair(text_of(y.left), text_of(y.right));
+  }
   const int order = text_of(x).compare(text_of(y));
   return order ? order < 0 : std::pair(x.left, x.right) < std::pair(y.left, y.right);
 }
@@ -38,7 +41,8 @@ void Trainer::push(uint32_t pair) {
     unsigned char bytes[16] = {};
     const std::string_view left = text_of(p.left), right = text_of(p.right);
     const size_t left_bytes = left.copy(reinterpret_cast<char*>(bytes), sizeof bytes);
-    right.copy(reinterpret_cast<char*>(bytes) + left_bytes, sizeof bytes - left_bytes);
+    if (!rule_.ties_by_greater_strings)
+      right.copy(reinterpret_cast<char*>(bytes) + left_bytes, sizeof bytes - left_bytes);
     for (size_t i = 0; i < sizeof bytes; ++i) prefix[i / 8] = prefix[i / 8] << 8 | bytes[i];
   }
   heap_.push_back({p.frequency, prefix, ordering_length(p), pair});

@@ -170,6 +170,16 @@ def piece_usage(encoder: Encoder, words: WordTable, *, add_dummy_prefix: bool) -
 def byte_level_piece_usage(
     encoder: ByteLevelEncoder, pre_tokens: WordTable, *, vocab_size: int
 ) -> npt.NDArray[np.uint64]: ...
+def train_parity_byte_level(
+    training: Sequence[WordTable],
+    *,
+    development: Sequence[WordTable],
+    vocab_size: int,
+    special_tokens: Sequence[str],
+    min_frequency: int,
+    max_token_length: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> ByteLevelTrainingResult: ...
 def train_byte_level(
     pre_tokens: WordTable,
     *,
@@ -198,6 +208,8 @@ def train(
     boundary: int,
     meta_pieces: Sequence[str],
     required_chars: str,
+    training: Sequence[WordTable] = ...,
+    development: Sequence[WordTable] = ...,
     progress: Callable[[int, int], None] | None = None,
 ) -> TrainingResult: ...
 def count_lines(counts: dict[str, int]) -> bytes: ...

@@ -81,6 +81,8 @@ class ByteLevelRecipe(BaseModel):
     """No merge that occurs less often."""
     max_token_length: int | None = Field(None, ge=1, le=_UINT32)
     """As in Hugging Face's trainer: a merge of three bytes and more makes a token of fewer bytes than this."""
+    parity: bool = False
+    """Parity-aware BPE, as Hugging Face's ParityBpeTrainer: each merge is chosen for the language that is worst off."""
     hard_vocab_limit: bool = True
     """Whether a text that allows fewer pieces is refused. Hugging Face's trainer gives fewer pieces."""
 

@@ -25,7 +25,7 @@ CODE_TOKENS = ("<|javascript|>", "<|python|>", "<|sql|>", "<|shell|>")
 _INT32 = (1 << 31) - 1
 
 # Not settings of SentencePiece, so they are not written into the model.
-_OURS = {"whitespace_runs", "minimum_frequency", "clean_up", "sentencepiece_version"}
+_OURS = {"whitespace_runs", "minimum_frequency", "clean_up", "parity", "sentencepiece_version"}
 # SentencePiece 0.2.3 takes these, and writes nothing of them. 0.2.2 wrote them.
 _NOT_WRITTEN = frozenset({"self_test_sample_size", "train_extremely_large_corpus"})
 # Settings of SentencePiece that a recipe refuses, with the reason.
@@ -114,6 +114,8 @@ class Recipe(BaseModel):
     """Pieces of 2 to 24 ▁ in place of the last merges: in the order of the `paper`, or `portable`, or none."""
     minimum_frequency: int = Field(0, ge=0, le=(1 << 63) - 1)
     """Merges must occur at least this often. SentencePiece has no such limit, and takes merges of frequency 0."""
+    parity: bool = False
+    """Parity-aware BPE: each merge is the best one for the language whose development text has most tokens."""
     clean_up: CleanUp | None = None
     """Documents are cleaned before they are counted, as `GPTSw3Tokenizer` cleans a text before it encodes it."""
     sentencepiece_version: Literal["0.2.3", "0.2.2"] = "0.2.3"
@@ -173,6 +175,8 @@ class Recipe(BaseModel):
         return self
 
     def _whitespace_problems(self) -> Iterator[tuple[str, str]]:
+        if self.parity and self.auto_character_coverage:
+            yield "parity", "parity and auto_character_coverage cannot be combined; remove one of the two"
         if not self.escape_whitespaces:
             yield "escape_whitespaces", "escape_whitespaces = false: SentencePiece does not train BPE with it either"
 
@@ -304,7 +308,8 @@ class Recipe(BaseModel):
     def sentencepiece_arguments(self) -> dict[str, Any]:
         """The keyword arguments with which `SentencePieceTrainer.train` gives the same model.
 
-        Without `whitespace_runs`, `minimum_frequency`, `clean_up` and `sentencepiece_version`, which it does not have.
+        Without `whitespace_runs`, `minimum_frequency`, `clean_up`, `parity` and `sentencepiece_version`, which it does
+        not have.
         """
         given = {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set - _OURS}
         return {

@@ -392,6 +392,12 @@ class StudySettings(_Table):
         else:
             yield from self._byte_level_inconsistencies(self.recipe)
             meta, fixed = self.recipe.smallest_size, "special or bytes"
+        if self.recipe.parity:
+            yield (
+                ("recipe", "parity"),
+                "parity in [recipe]: a study has no development text; train it with pw.train(counts, recipe,"
+                " development=...)",
+            )
         for index, size in enumerate(sizes):
             key: KeyPath = ("analysis", "vocab_sizes", index)
             where = f"vocab_sizes: {size} in [analysis]"

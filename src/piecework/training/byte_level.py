@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from piecework import _core
 from piecework.counting.pre_tokens import PreTokenCounts
@@ -11,14 +12,35 @@ from piecework.study.byte_level_recipe import ByteLevelRecipe
 from piecework.tokenizer.byte_characters import byte_by_character, bytes_of_characters
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge
+from piecework.training.parity import ParityCounts
 
-__all__ = ["train_byte_level"]
+__all__ = ["as_pre_tokens", "train_byte_level"]
+
+
+def as_pre_tokens(counts: Any) -> PreTokenCounts:
+    """The counts of one language, or an InputError."""
+    if not isinstance(counts, PreTokenCounts):
+        raise InputError(f"counts of pre-tokens by language are needed (count_pre_tokens), not {type(counts).__name__}")
+    return counts
 
 
 def train_byte_level(
-    counts: PreTokenCounts, recipe: ByteLevelRecipe, *, progress: Callable[[int, int], None] | None = None
+    counts: PreTokenCounts | ParityCounts[PreTokenCounts],
+    recipe: ByteLevelRecipe,
+    *,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ByteLevelTokenizer:
-    """The tokenizer that Hugging Face's BpeTrainer would train on the counted text: same vocabulary, same merges."""
+    """The tokenizer that Hugging Face's BpeTrainer would train on the counted text: same vocabulary, same merges.
+
+    With counts by language, the merges are those of its ParityBpeTrainer.
+    """
+    parity = counts if isinstance(counts, ParityCounts) else None
+    if isinstance(counts, ParityCounts):
+        if any(each.pre_tokenizer != recipe.pre_tokenizer for each in counts.development.values()):
+            raise RecipeError(f"development: counts of another pre-tokenizer than the recipe's {recipe.pre_tokenizer}")
+        counts = counts.together
+    elif recipe.parity:
+        raise RecipeError("parity = true needs counts of pre-tokens by language, and development=")
     if not counts.total:
         raise InputError("there is no text to train on: the counts of pre-tokens are empty")
     if counts.pre_tokenizer != recipe.pre_tokenizer:
@@ -31,15 +53,22 @@ def train_byte_level(
             f"vocab_size = {recipe.vocab_size:,} is too small: special tokens and bytes alone take"
             f" {recipe.smallest_size:,}"
         )
+    settings: dict[str, Any] = {
+        "vocab_size": recipe.vocab_size,
+        "special_tokens": recipe.special_tokens,
+        "min_frequency": recipe.min_frequency,
+        "max_token_length": recipe.max_token_length or 0,
+        "progress": progress,
+    }
     try:
-        result = _core.train_byte_level(
-            counts._table,
-            vocab_size=recipe.vocab_size,
-            special_tokens=recipe.special_tokens,
-            min_frequency=recipe.min_frequency,
-            max_token_length=recipe.max_token_length or 0,
-            progress=progress,
-        )
+        if parity is None:
+            result = _core.train_byte_level(counts._table, **settings)
+        else:
+            result = _core.train_parity_byte_level(
+                [each._table for each in parity.training.values()],
+                development=[each._table for each in parity.development.values()],
+                **settings,
+            )
     except OverflowError as error:
         raise InputError(f"training: {error}; lower the weights") from error
     model, frequencies = _assemble(result, recipe)

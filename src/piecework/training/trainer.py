@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 from piecework import _core
@@ -17,7 +17,8 @@ from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.schema import new_specs
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.trained import TrainedTokenizer
-from piecework.training.byte_level import train_byte_level
+from piecework.training.byte_level import as_pre_tokens, train_byte_level
+from piecework.training.parity import parity_counts
 from piecework.training.texts import count_texts
 
 __all__ = ["train", "train_any"]
@@ -37,7 +38,11 @@ _NORMALIZER_FIELDS = {
 
 @overload
 def train(
-    texts_or_counts: PreTokenCounts, recipe: ByteLevelRecipe, *, progress: Progress | None = None
+    texts_or_counts: PreTokenCounts | Mapping[str, PreTokenCounts],
+    recipe: ByteLevelRecipe,
+    *,
+    development: Mapping[str, PreTokenCounts] | None = None,
+    progress: Progress | None = None,
 ) -> ByteLevelTokenizer: ...
 
 
@@ -46,6 +51,7 @@ def train(
     texts_or_counts: Any,
     recipe: Recipe | None = None,
     *,
+    development: Mapping[str, Any] | None = None,
     text: str = "text",
     threads: int = 1,
     progress: Progress | None = None,
@@ -57,6 +63,7 @@ def train(
     texts_or_counts: Any,
     recipe: Recipe | ByteLevelRecipe | None = None,
     *,
+    development: Mapping[str, Any] | None = None,
     text: str = "text",
     threads: int = 1,
     progress: Progress | None = None,
@@ -69,10 +76,15 @@ def train(
     replace those of `recipe`. Counts of pre-tokens with `Recipe.byte_level(...)` give the tokenizer that Hugging Face's
     BpeTrainer would train. `progress(done, wanted)` is called from time to time with the number of merges.
 
+    With `parity = true` in the recipe, texts or counts are by language, and so is `development`: each merge is the best
+    one for the language whose development text has most tokens at that moment (parity-aware BPE).
+
     >>> tokenizer = train(["pojken går, pojkarna gick"], vocab_size=30)
     >>> [piece.text for piece in tokenizer.pieces[3:7]]
     ['jk', 'po', '▁g', '▁po']
     """
+    if isinstance(recipe, ByteLevelRecipe) and recipe.parity and not settings:
+        return train_byte_level(parity_counts(texts_or_counts, development, as_pre_tokens), recipe, progress=progress)
     if isinstance(texts_or_counts, PreTokenCounts):
         if not isinstance(recipe, ByteLevelRecipe) or settings:
             raise RecipeError("counts of pre-tokens need a recipe for them: Recipe.byte_level(...)")
@@ -81,15 +93,20 @@ def train(
         raise RecipeError("Recipe.byte_level needs counts of pre-tokens: count_pre_tokens, not texts or count_words")
     given = {} if recipe is None else {name: getattr(recipe, name) for name in recipe.model_fields_set}
     recipe = Recipe(**{**given, **settings}) if settings else recipe or Recipe()
-    if isinstance(texts_or_counts, WordCounts):
-        counts = texts_or_counts
-    else:
-        counts = count_texts(texts_or_counts, recipe, text=text, threads=threads)
+    if development is not None and not recipe.parity:
+        raise RecipeError("development= is for recipes with parity = true")
+
+    def counted(source: Any) -> WordCounts:
+        found = source if isinstance(source, WordCounts) else count_texts(source, recipe, text=text, threads=threads)
+        _check_text(found, normalization)
+        _check_counts(found, recipe)
+        return found
+
+    normalization = recipe.normalization()
+    parity = parity_counts(texts_or_counts, development, counted) if recipe.parity else None
+    counts = parity.together if parity else counted(texts_or_counts)
     if not counts.total:
         raise InputError("there is no text to train on: the word counts are empty")
-    normalization = recipe.normalization()
-    _check_text(counts, normalization)
-    _check_counts(counts, recipe)
     meta = recipe.meta_pieces()
     reserved = len(WHITESPACE_RUNS) if recipe.whitespace_runs else 0
     try:
@@ -111,6 +128,8 @@ def train(
             boundary=ord(recipe.boundary),
             meta_pieces=[piece for piece, _ in meta.values()],
             required_chars=recipe.required_chars,
+            training=[each._table for each in parity.training.values()] if parity else [],
+            development=[each._table for each in parity.development.values()] if parity else [],
             progress=progress,
         )
     except OverflowError as error:

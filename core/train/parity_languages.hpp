@@ -1,0 +1,47 @@
+// The languages of parity-aware training: a training text and a development text each, with one numbering of symbols.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "train/merge_trainer.hpp"
+
+namespace piecework {
+
+// A text whose pairs can be found by their symbols, so that merges can come from elsewhere.
+class ParityText : public Trainer {
+ public:
+  ParityText(ChunkText text, const std::vector<InitialSymbol>& alphabet, const MergeRule& rule, Checkpoint checkpoint);
+
+  // The best pair by its frequency in this text, taken out of the queue.
+  std::optional<Pair> take_best();
+  // Adds the symbol that a merge makes, in every text, so that symbols have the same number everywhere.
+  uint32_t add_merged(uint32_t left, uint32_t right);
+  // Merges the pair wherever it is; returns how many occurrences, each as often as its chunk occurs.
+  uint64_t merge(uint32_t left, uint32_t right, uint32_t symbol);
+
+  std::string spelled(uint32_t left, uint32_t right) const { return std::string(text_of(left)).append(text_of(right)); }
+  std::string_view symbol_text(uint32_t symbol) const { return text_of(symbol); }
+  uint32_t symbol_count() const { return static_cast<uint32_t>(symbols_.size()); }
+
+ private:
+  static uint64_t key(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | right; }
+  void index_from(size_t first);
+
+  std::unordered_map<uint64_t, uint32_t> index_;  // pairs by their symbols; those without positions are not in it
+};
+
+struct ParityLanguage {
+  ParityText training, development;
+  uint64_t length;  // tokens of the development text
+  bool exhausted = false;
+};
+
+// Merges until `wanted` symbols are added, or no language has a pair of at least `minimum_frequency`.
+std::vector<Merge> merge_with_parity(std::vector<ParityLanguage>& languages, const MergeRule& rule, uint64_t wanted,
+                                     uint64_t minimum_frequency, const Progress& progress);
+
+}  // namespace piecework
