@@ -79,6 +79,11 @@ def read_documents(path: Path) -> list[bytes]:
     return documents
 
 
+def read_kinds(path: Path) -> list[str]:
+    """What each document of a text file is, in its order, as `shares` names it."""
+    return path.with_suffix(".kinds").read_text().split("\n")
+
+
 def cut(documents: list[bytes], *, size_bytes: int) -> list[bytes]:
     """Documents cut at line ends into parts of about `size_bytes`."""
     parts: list[bytes] = []
@@ -103,6 +108,7 @@ def gather(work: Path, sizes_mb: tuple[int, ...], corpus: Path) -> list[Text]:
     outputs = {size: text_path(work, size).open("wb") for size in sizes}
     admission = Admission()
     lengths = array("q")
+    kinds: list[str] = []
     shares: Counter[str] = Counter()
     digest = hashlib.sha256()
     total = 0
@@ -112,6 +118,7 @@ def gather(work: Path, sizes_mb: tuple[int, ...], corpus: Path) -> list[Text]:
         path = text_path(work, size_mb)
         outputs.pop(size_mb).close()
         path.with_suffix(".lengths").write_bytes(lengths.tobytes())
+        path.with_suffix(".kinds").write_text("\n".join(kinds))
         text = Text(
             name=f"{size_mb} MB",
             size_bytes=total,
@@ -130,6 +137,7 @@ def gather(work: Path, sizes_mb: tuple[int, ...], corpus: Path) -> list[Text]:
         digest.update(document)
         digest.update(b"\n")
         lengths.append(len(document))
+        kinds.append(kind)
         shares[kind] += len(document) + 1
         total += len(document) + 1
         while outputs and total >= min(outputs) * 1_000_000:

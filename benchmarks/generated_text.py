@@ -1,0 +1,243 @@
+"""Makes text of any size with the statistics of real text, at more than 50 MB a second.
+
+Usage: python -m benchmarks.generated_text --work DIR --mix 100 --size 12000 --out text.txt
+
+The models are fitted on the largest real text of the work folder (benchmarks.text), one for each language and one for
+program text; the languages are mixed as in the real text of `--mix` MB. docs/scale.md compares it with real text.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from benchmarks.text import DEFAULT_WORK, SIZES_MB, read_documents, read_kinds, text_path
+from benchmarks.text_model import Array, TextModel, gather, hash_words
+
+LANGUAGES = ("da", "en", "is", "no", "sv")
+BLOCK_BYTES = 500_000
+SEEN_SLOTS = 1 << 29
+MOST_HISTORY = 1 << 23
+MOST_TEMPLATE_BYTES = 40_000_000
+
+
+def language_of(kind: str) -> str:
+    """
+    >>> language_of("law sv"), language_of("Python packages")
+    ('sv', 'code')
+    """
+    last = kind.rpartition(" ")[2]
+    return last if last in LANGUAGES else "code"
+
+
+class Seen:
+    """Which words exist already, roughly: a few new words are taken for known ones, and never the reverse."""
+
+    def __init__(self) -> None:
+        self._seen = np.zeros(SEEN_SLOTS, np.bool_)
+
+    def add(self, hashes: Array) -> None:
+        self._seen[hashes % np.uint64(SEEN_SLOTS)] = True
+
+    def has(self, hashes: Array) -> Array:
+        found: Array = self._seen[hashes % np.uint64(SEEN_SLOTS)]
+        return found
+
+
+class Writer:
+    """Writes the text of one language, block by block."""
+
+    def __init__(self, name: str, model: TextModel, seen: Seen, seed: int) -> None:
+        self.name = name
+        self.size_bytes = self.new_words = 0
+        self._model, self._seen = model, seen
+        self._random = np.random.default_rng(seed)
+        self._blocks = self._cut_blocks()
+        self._next_block = 0
+        self._words = 0  # of the text so far
+        self._distinct = 0.0
+        self._arena = np.zeros(1 << 20, np.uint8)  # the new words, each followed by a newline
+        self._arena_bytes = 0
+        self._starts = np.zeros(1 << 16, np.int64)
+        self._history = np.zeros(MOST_HISTORY, np.int32)  # new words that were written, or a sample of them
+        self._written = 0
+        seen.add(model.known_hashes)
+
+    def _cut_blocks(self) -> list[tuple[int, int]]:
+        data = self._model.bytes
+        line_ends = np.flatnonzero(data == 10) + 1
+        wanted = np.arange(BLOCK_BYTES, len(data), BLOCK_BYTES)
+        cuts = [0, *line_ends[np.searchsorted(line_ends, wanted)].tolist(), len(data)]
+        return [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+
+    def write_block(self, out: IO[bytes]) -> None:
+        model = self._model
+        if self._next_block % len(self._blocks) == 0 and self._next_block:
+            self._random.shuffle(self._blocks)
+        start, stop = self._blocks[self._next_block % len(self._blocks)]
+        first_pass = self._next_block < len(self._blocks)
+        self._next_block += 1
+        low, high = np.searchsorted(model.slot_starts, [start, stop])
+        starts, ends = model.slot_starts[low:high], model.slot_ends[low:high]
+        words = int(np.diff(np.searchsorted(model.word_starts, [start, stop]))[0])
+        if first_pass:
+            new = model.slot_is_first[low:high].copy()
+            self._distinct = model.curve.distinct * min(1.0, (self._words + words) / model.curve.words)
+        else:
+            added = model.curve.new_words(self._words, self._words + words, self._distinct)
+            self._distinct += added
+            new = self._random.random(len(starts)) < added / max(1, len(starts))
+        self._words += words
+        chosen = self._fill_slots(new)
+        # What is copied: text up to a slot, a word, text up to the next slot, ...
+        sources = np.empty(2 * len(starts) + 1, np.int64)
+        lengths = np.empty(2 * len(starts) + 1, np.int64)
+        sources[0::2] = np.concatenate([[start], ends])
+        lengths[0::2] = np.concatenate([starts, [stop]]) - sources[0::2]
+        sources[1::2] = len(model.bytes) + self._starts[chosen]
+        lengths[1::2] = self._starts[chosen + 1] - self._starts[chosen] - 1
+        out.write(self._copy(sources, lengths))
+        self.size_bytes += int(lengths.sum())
+
+    def _copy(self, sources: Array, lengths: Array) -> bytes:
+        """The template's text and, in the gaps, new words."""
+        model = self._model
+        result = np.empty(int(lengths.sum()), np.uint8)
+        at = np.cumsum(lengths) - lengths
+        start, stop = int(sources[0]), int(sources[-1] + lengths[-1])
+        kept, _ = gather(model.bytes[start:stop], sources[0::2] - start, lengths[0::2])
+        words, inside = gather(self._arena, sources[1::2] - len(model.bytes), lengths[1::2])
+        is_word = np.zeros(len(result), bool)
+        is_word[np.repeat(at[1::2], lengths[1::2]) + inside] = True
+        result[is_word] = words
+        result[~is_word] = kept
+        return result.tobytes()
+
+    def _fill_slots(self, new: Array) -> Array:
+        """The word of each slot: a new one, or one of those written before, each as likely as it is frequent."""
+        if not self._written and len(new):
+            new[0] = True
+        chosen = np.empty(len(new), np.int64)
+        fresh = self._make_words(int(new.sum()))
+        chosen[new] = fresh
+        known = min(self._written, MOST_HISTORY)
+        old = int((~new).sum())
+        if known:
+            chosen[~new] = self._history[self._random.integers(0, known, old)]
+        elif old:
+            chosen[~new] = fresh[self._random.integers(0, len(fresh), old)]
+        self._remember(chosen)
+        return chosen
+
+    def _remember(self, chosen: Array) -> None:
+        room = max(0, min(len(chosen), MOST_HISTORY - self._written))
+        self._history[self._written : self._written + room] = chosen[:room]
+        rest = chosen[room:]
+        if len(rest):  # a reservoir: each word written is kept with the same probability
+            kept = self._random.random(len(rest)) < MOST_HISTORY / (self._written + len(chosen))
+            self._history[self._random.integers(0, MOST_HISTORY, int(kept.sum()))] = rest[kept]
+        self._written += len(chosen)
+
+    def _make_words(self, count: int) -> Array:
+        first = self.new_words
+        missing = count
+        for _ in range(12):
+            if missing <= 0:
+                break
+            data, starts = self._model.characters.words(missing + missing // 8 + 16, self._random)
+            begins, ends = starts[:-1], starts[1:] - 1
+            hashes = hash_words(data, begins, ends)
+            _, unique = np.unique(hashes, return_index=True)
+            good = np.zeros(len(hashes), bool)
+            good[unique] = True
+            good &= ~self._seen.has(hashes) & (ends > begins)
+            index = np.flatnonzero(good)[:missing]
+            self._seen.add(hashes[index])
+            self._keep(data, begins[index], ends[index] - begins[index] + 1)
+            missing -= len(index)
+        # Where the model makes nothing new, the last word is taken again.
+        return np.minimum(np.arange(first, first + count), self.new_words - 1)
+
+    def _keep(self, data: Array, starts: Array, lengths: Array) -> None:
+        taken, _ = gather(data, starts, lengths)
+        size = self._arena_bytes + len(taken)
+        if size > len(self._arena):
+            self._arena = np.concatenate([self._arena, np.zeros(max(size, len(self._arena) // 2), np.uint8)])
+        self._arena[self._arena_bytes : size] = taken
+        number = self.new_words + len(lengths)
+        if number + 1 > len(self._starts):
+            self._starts = np.concatenate([self._starts, np.zeros(max(number, len(self._starts) // 2), np.int64)])
+        self._starts[self.new_words + 1 : number + 1] = self._arena_bytes + np.cumsum(lengths)
+        self.new_words, self._arena_bytes = number, size
+
+
+def fit_models(text: Path) -> dict[str, TextModel]:
+    """A model for each language of a real text, and one for program text."""
+    by_language: dict[str, list[bytes]] = {}
+    for kind, document in zip(read_kinds(text), read_documents(text), strict=True):
+        by_language.setdefault(language_of(kind), []).append(document)
+    return {language: TextModel(_sample(by_language[language])) for language in sorted(by_language)}
+
+
+def _sample(documents: list[bytes]) -> list[bytes]:
+    """Documents in random order, so that any prefix has the same mix; MOST_TEMPLATE_BYTES at most."""
+    chosen, size_bytes = [], 0
+    for number in np.random.default_rng(1).permutation(len(documents)).tolist():
+        chosen.append(documents[number])
+        size_bytes += len(documents[number])
+        if size_bytes > MOST_TEMPLATE_BYTES:
+            break
+    return chosen
+
+
+def shares_of(text: Path) -> dict[str, float]:
+    shares: dict[str, float] = {}
+    for kind, share in json.loads(text.with_suffix(".json").read_text())["shares"].items():
+        shares[language_of(kind)] = shares.get(language_of(kind), 0.0) + share
+    return shares
+
+
+def generate(models: dict[str, TextModel], shares: dict[str, float], size_bytes: int, out: Path, seed: int = 1) -> None:
+    """Write a text of about this size. The languages alternate, so that each prefix has the same mix."""
+    seen = Seen()
+    writers = [Writer(name, models[name], seen, seed + number) for number, name in enumerate(sorted(shares))]
+    total = 0
+    with out.open("wb") as file:
+        while total < size_bytes:
+            behind = min(writers, key=lambda writer: writer.size_bytes / shares[writer.name])
+            before = behind.size_bytes
+            behind.write_block(file)
+            total += behind.size_bytes - before
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.generated_text", description=__doc__)
+    parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder of the real texts (benchmarks.text)")
+    parser.add_argument("--model", type=int, default=max(SIZES_MB), metavar="MB", help="the real text to fit to")
+    parser.add_argument("--mix", type=int, default=100, metavar="MB", help="the real text whose mix is taken")
+    parser.add_argument("--size", type=float, required=True, metavar="MB")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    started = time.monotonic()
+    models = fit_models(text_path(arguments.work, arguments.model))
+    fitted = time.monotonic()
+    for name, model in models.items():
+        curve = model.curve
+        print(
+            f"{name}: {len(model.bytes) / 1e6:.0f} MB, {curve.distinct:,} of {curve.words:,} words,"
+            f" exponent {curve.exponent(curve.words):.3f}, bend {curve.bend:.4f}, {len(model.slot_starts):,} slots",
+            file=sys.stderr,
+        )
+    size_bytes = round(arguments.size * 1e6)
+    generate(models, shares_of(text_path(arguments.work, arguments.mix)), size_bytes, arguments.out)
+    elapsed = time.monotonic() - fitted
+    rate = size_bytes / 1e6 / elapsed
+    print(f"fitted in {fitted - started:.0f} s; {elapsed:.0f} s to write, {rate:.0f} MB/s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
