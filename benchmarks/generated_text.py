@@ -3,13 +3,14 @@
 Usage: python -m benchmarks.generated_text --work DIR --mix 100 --size 12000 --out text.txt
 
 The models are fitted on the largest real text of the work folder (benchmarks.text), one for each language and one for
-program text; the languages are mixed as in the real text of `--mix` MB. docs/scale.md compares it with real text.
+program text; the languages are mixed as in the real text of `--mix` MB.
 """
 
 import argparse
 import json
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -72,7 +73,7 @@ class Writer:
         line_ends = np.flatnonzero(data == 10) + 1
         wanted = np.arange(BLOCK_BYTES, len(data), BLOCK_BYTES)
         cuts = [0, *line_ends[np.searchsorted(line_ends, wanted)].tolist(), len(data)]
-        return [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+        return [(a, b) for a, b in pairwise(cuts) if a < b]
 
     def write_block(self, out: IO[bytes]) -> None:
         model = self._model
