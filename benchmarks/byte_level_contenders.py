@@ -35,7 +35,7 @@ class _ArrowLines:
     def iterchunks(self) -> Iterator[Any]:
         numpy, pyarrow = importlib.import_module("numpy"), importlib.import_module("pyarrow")
         with self._text.open("rb") as file:
-            while block := file.read(1 << 24) + file.readline():
+            while block := file.read(1 << 20) + file.readline():
                 ends = numpy.flatnonzero(numpy.frombuffer(block, numpy.uint8) == ord("\n")) + 1
                 if not len(ends) or ends[-1] != len(block):
                     ends = numpy.append(ends, len(block))

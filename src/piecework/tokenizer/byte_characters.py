@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 from functools import cache
+from typing import Any
 
 __all__ = ["byte_by_character", "bytes_of_characters", "characters_of_bytes"]
 
@@ -27,14 +29,21 @@ def _character_by_byte() -> str:
     return "".join(by_byte[byte] for byte in range(256))
 
 
+@cache
+def _encoding() -> Any:
+    return codecs.charmap_build(_character_by_byte())
+
+
 def bytes_of_characters(token: str) -> bytes:
     """The bytes that a token is written for; raises KeyError for a character that stands for none.
 
     >>> bytes_of_characters("Ġpå".replace("å", "Ã¥")).decode()
     ' på'
     """
-    table = byte_by_character()
-    return bytes([table[character] for character in token])
+    try:
+        return codecs.charmap_encode(token, "strict", _encoding())[0]
+    except UnicodeEncodeError as error:
+        raise KeyError(token[error.start]) from None
 
 
 def characters_of_bytes(token: bytes) -> str:
@@ -43,5 +52,4 @@ def characters_of_bytes(token: bytes) -> str:
     >>> characters_of_bytes(" på".encode())
     'ĠpÃ¥'
     """
-    table = _character_by_byte()
-    return "".join([table[byte] for byte in token])
+    return codecs.charmap_decode(token, "strict", _character_by_byte())[0]
