@@ -51,9 +51,9 @@ nb::tuple encode_packed(const AnyEncoder& encoder, nb::object texts, const std::
     PyObject* ids = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(one.size_bytes()));
     if (!ids) throw nb::python_error();
     char* to = PyBytes_AS_STRING(ids);
-    for (std::vector<char>& part : one.parts) {
-      if (!part.empty()) std::memcpy(to, part.data(), part.size());
-      to += part.size();
+    for (PackedBuffer& part : one.parts) {
+      if (part.size_bytes()) std::memcpy(to, part.data(), part.size_bytes());
+      to += part.size_bytes();
       part = {};
     }
     const nb::bytes lengths(one.lengths.data(), one.lengths.size() * sizeof(uint32_t));

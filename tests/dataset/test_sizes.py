@@ -15,7 +15,7 @@ import piecework as pw
 from counting.corpora import made_up_documents
 from dataset.readers import read_dataset
 from piecework._core import IdPacker
-from piecework.dataset.sizes import check_sizes, smaller_ids
+from piecework.dataset.sizes import nested_sizes, smaller_ids
 from piecework.errors import InputError
 
 ALL = os.environ.get("PIECEWORK_PARITY") == "all"
@@ -24,7 +24,7 @@ SIZES = (420, 600, 900)
 
 def ids_at(tokenizer: pw.Tokenizer | pw.ByteLevelTokenizer, size: int, texts: list[str]) -> list[list[int]]:
     """The ids at a smaller size, from the encoding at the full size."""
-    packer = IdPacker(4, before=[], after=[], smaller=smaller_ids(tokenizer, size))
+    packer = IdPacker(4, before=[], after=[], smaller=smaller_ids(tokenizer, tokenizer.resize(size)))
     [(ids, lengths)], _ = tokenizer._encoder.encode_packed(texts, [packer], 1)
     ends = np.cumsum(np.frombuffer(lengths, "<u4"))[:-1]
     return [part.tolist() for part in np.split(np.frombuffer(ids, "<u4"), ends)]
@@ -99,9 +99,9 @@ def test_real_text_and_code() -> None:
 
 def test_sizes_that_do_not_nest(tokenizer: pw.Tokenizer, byte_level: pw.ByteLevelTokenizer) -> None:
     with pytest.raises(InputError, match="cannot resize to 5,000"):
-        check_sizes(tokenizer, [5000])
+        nested_sizes(tokenizer, [5000])
     across = pw.train(["a b a b c"] * 9, vocab_size=17, split_by_whitespace=False)
     with pytest.raises(InputError, match=r"cannot resize|look across words"):
-        check_sizes(across, [14])
+        nested_sizes(across, [14])
     with pytest.raises(InputError, match="cannot resize to 100"):
-        check_sizes(byte_level, [100])
+        nested_sizes(byte_level, [100])

@@ -33,6 +33,8 @@ TextUnit = Literal["block", "line", "file"]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # pyarrow's own default. Few but long rows are limited by their bytes instead.
 PARQUET_BATCH_ROWS = 65_536
+# Column chunks are then read bit by bit, and one page is in memory at a time.
+PARQUET_BUFFER_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +339,9 @@ def open_parquet(path: Location) -> "Iterator[pyarrow.parquet.ParquetFile]":
     import pyarrow.parquet
 
     try:
-        with pyarrow.parquet.ParquetFile(arrow_source(path)) as parquet:
+        # A row group can have gigabytes. A store is asked for large pieces instead of many small ones.
+        buffer_bytes = 0 if isinstance(path, RemotePath) else PARQUET_BUFFER_BYTES
+        with pyarrow.parquet.ParquetFile(arrow_source(path), buffer_size=buffer_bytes, pre_buffer=False) as parquet:
             yield parquet
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0]

@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import IO, Any, Generic, Self, TypeVar
@@ -85,11 +85,18 @@ class _Process:
 class Workers:
     """Child processes that run tasks. They stay alive until the `with` block ends."""
 
-    def __init__(self, *, keep_open: Sequence[int] = (), warn: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        *,
+        keep_open: Sequence[int] = (),
+        environment: Mapping[str, str] | None = None,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
         """The children inherit the file descriptors `keep_open`, so that a lock is held while one of them lives."""
         self.processes: list[_Process] = []
         self.warn = warn
         self._keep_open = keep_open
+        self._environment = environment or {}
 
     def __enter__(self) -> Self:
         return self
@@ -149,7 +156,7 @@ class Workers:
                 pass_fds=[theirs.fileno(), *self._keep_open],
                 # Ctrl-C is for this process, which ends the others.
                 process_group=0,
-                env=os.environ | _ENVIRONMENT,
+                env={**os.environ, **_ENVIRONMENT, **self._environment},
             )
         process = _Process(popen, Connection(ours.detach()), stderr)
         self.processes.append(process)

@@ -11,8 +11,8 @@ from piecework.dataset.raw_files import WrittenFile
 
 __all__ = ["ArrowWriter", "ParquetWriter", "int32_width", "list_array"]
 
-# About 32 MB of ids in memory, and as many in a record batch or row group.
-GROUP_TOKENS = 8_000_000
+# About 8 MB of ids in memory, and as many in a record batch or row group.
+GROUP_TOKENS = 2_000_000
 
 
 def int32_width(_vocab_size: int) -> int:

@@ -30,7 +30,9 @@ class EncodingSettings:
     tokenizer: bytes
     """Pickled."""
     sizes: tuple[int, ...]
-    """The vocabulary sizes to encode with; one of the tokenizer's own size is the tokenizer itself."""
+    """The vocabulary sizes to encode with."""
+    resized: tuple[bytes, ...]
+    """The tokenizer in each size, pickled: making one takes longer. Empty if it is the tokenizer itself."""
     widths: tuple[int, ...]
     """The bytes of an id, for each size."""
     before: tuple[int, ...]
@@ -88,8 +90,9 @@ class DocumentEncoder:
 
     @cached_property
     def _smaller(self) -> list[Any]:
-        own = self._tokenizer.vocab_size
-        return [None if size == own else smaller_ids(self._tokenizer, size) for size in self._settings.sizes]
+        own = self._tokenizer
+        resized = self._settings.resized
+        return [smaller_ids(own, pickle.loads(small)) if small else None for small in resized]
 
     @cached_property
     def _added(self) -> re.Pattern[str] | None:
@@ -106,10 +109,10 @@ class DocumentEncoder:
         if not any(map(self._added.search, texts)):
             return None
         settings = self._settings
-        own = self._tokenizer
-        tokenizers = [own if size == own.vocab_size else own.resize(size) for size in settings.sizes]
         packed = []
-        for tokenizer, width in zip(tokenizers, settings.widths, strict=True):
+        own = self._tokenizer
+        for resized, width in zip(settings.resized, settings.widths, strict=True):
+            tokenizer: ByteLevelTokenizer = pickle.loads(resized) if resized else own
             rows = [[*settings.before, *extra, *ids, *settings.after] for ids in tokenizer.encode_batch(texts)]
             ids = array("H" if width == 2 else "I", (number for row in rows for number in row))
             packed.append((ids.tobytes(), array("I", map(len, rows)).tobytes()))

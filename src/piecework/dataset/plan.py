@@ -22,7 +22,7 @@ from piecework.counting.shards import Shard, plan_shards
 from piecework.dataset.encoding import AnyNative, EncodingSettings, code_token_id
 from piecework.dataset.formats import FORMATS, FormatName
 from piecework.dataset.shard_store import ShardTarget
-from piecework.dataset.sizes import check_sizes
+from piecework.dataset.sizes import nested_sizes
 from piecework.errors import InputError
 from piecework.study.subsets import Subset, find_subsets
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
@@ -151,7 +151,7 @@ def make_plan(
     wanted = list(sizes) or [own]
     if len(set(wanted)) < len(wanted):
         raise InputError(f"sizes: {next(s for s, n in Counter(wanted).items() if n > 1):,} is given twice")
-    check_sizes(tokenizer, wanted)
+    resized = nested_sizes(tokenizer, wanted)
     _check_code_tokens(source, tokenizer)
     if isinstance(tokenizer, ByteLevelTokenizer) and not tokenizer.pre_tokenizer.is_native:
         raise InputError(
@@ -159,7 +159,12 @@ def make_plan(
         )
     width = FORMATS[format_name].width
     encoding = EncodingSettings(
-        pickle.dumps(tokenizer), tuple(wanted), tuple(map(width, wanted)), tuple(before), tuple(after)
+        pickle.dumps(tokenizer),
+        tuple(wanted),
+        tuple(b"" if small is tokenizer else pickle.dumps(small) for small in resized),
+        tuple(map(width, wanted)),
+        tuple(before),
+        tuple(after),
     )
     settings: dict[str, Any] = {
         "format": FORMAT_VERSION,

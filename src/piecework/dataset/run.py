@@ -13,6 +13,7 @@ from piecework.corpus.skipped import Skipped
 from piecework.counting.local import check_readable
 from piecework.counting.processes import Workers
 from piecework.dataset.description import skipped_records
+from piecework.dataset.memory import ENVIRONMENT, DatasetBudget, gathering_processes
 from piecework.dataset.plan import DatasetPlan
 from piecework.dataset.shard_result import TokenizedShard
 from piecework.dataset.shard_store import LocalStore, RemoteStore, ShardTarget
@@ -36,7 +37,7 @@ class DatasetRun:
     plan: DatasetPlan
     store: LocalStore | RemoteStore
     tokenizer_name: str
-    processes: int
+    budget: DatasetBudget
     strict: bool
     progress: Progress
     warn: Callable[[str], None]
@@ -50,12 +51,15 @@ class DatasetRun:
         self.store.remove_unfinished()
         self.store.remove_others([*plan.input_targets, *plan.targets])
         try:
-            with Workers(keep_open=[] if lock is None else [lock], warn=self.warn) as workers:
+            with Workers(keep_open=[] if lock is None else [lock], environment=ENVIRONMENT, warn=self.warn) as workers:
                 results = self._tokenize_inputs(workers)
                 if not any(result.statistics["read_documents"] for result in results):
                     shards = f"{len(plan.shards):,} shard{'s' if len(plan.shards) != 1 else ''}"
                     raise InputError(f"no document in {shards}: {_all(skipped_records(plan, results).values())}")
-                return results, results if plan.shuffle is None else self._gather(workers)
+                if plan.shuffle is None:
+                    return results, results
+                documents = sum(result.statistics["documents"] for result in results)
+                return results, self._gather(workers, gathering_processes(self.budget, plan, documents))
         finally:
             self.store.remove_unfinished()
 
@@ -95,11 +99,12 @@ class DatasetRun:
         else:
             check_readable(tasks)
             # Cores for which there is no shard encode within the processes of the others.
-            job = replace(job, threads=max(1, self.processes // max(1, len(left))))
-            done |= self._run(workers, functools.partial(tokenize_shard, job), tasks, left, progress)
+            processes = self.budget.processes
+            job = replace(job, threads=max(1, processes // max(1, len(left))))
+            done |= self._run(workers, functools.partial(tokenize_shard, job), tasks, left, progress, processes)
         return [done[index] for index in range(len(shards))]
 
-    def _gather(self, workers: Workers) -> list[TokenizedShard]:
+    def _gather(self, workers: Workers, processes: int) -> list[TokenizedShard]:
         plan, store = self.plan, self.store
         assert isinstance(store, LocalStore)
         done, left = self._load(plan.targets)
@@ -114,12 +119,12 @@ class DatasetRun:
         size_bytes = plan.size_bytes // len(plan.targets)
         progress = self._progress_from(len(done) * size_bytes, 1)
         tasks = [Bucket(index, plan.targets[index], size_bytes) for index in left]
-        done |= self._run(workers, functools.partial(gather_bucket, job), tasks, left, progress)
+        done |= self._run(workers, functools.partial(gather_bucket, job), tasks, left, progress, processes)
         return [done[index] for index in range(len(plan.targets))]
 
     def _load(self, targets: Sequence[ShardTarget]) -> tuple[dict[int, TokenizedShard], list[int]]:
         """The results that are there, and the indices of the others."""
-        with ThreadPoolExecutor(self.processes) as pool:  # checksums are computed without the GIL
+        with ThreadPoolExecutor(self.budget.processes) as pool:  # checksums are computed without the GIL
             found = list(pool.map(self.store.load, targets))
         done = {index: result for index, result in enumerate(found) if result is not None}
         return done, [index for index in range(len(targets)) if index not in done]
@@ -144,8 +149,9 @@ class DatasetRun:
         tasks: Sequence[Any],
         indices: Sequence[int],
         progress: Callable[[int], None],
+        processes: int,
     ) -> dict[int, TokenizedShard]:
-        results = workers.run(function, tasks, processes=self.processes, progress=progress)
+        results = workers.run(function, tasks, processes=processes, progress=progress)
         with contextlib.closing(results):
             return {indices[index]: result for index, result in results}
 

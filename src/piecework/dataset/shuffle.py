@@ -2,7 +2,7 @@
 
 Each document gets a random 64-bit key from the seed, the number of its input shard and its place in it. The keys are
 cut into as many ranges, the buckets, as there are shards to write. In the first pass each input shard writes its
-documents into one file, 32 MB at a time, sorted by bucket; a table tells where each bucket starts in each such chunk:
+documents into one file, 16 MB at a time, sorted by bucket; a table tells where each bucket starts in each such chunk:
 
     .spill      for each chunk, for each bucket: uint64 number of documents n, n uint64 keys, n uint32 lengths, the ids
     .segments   for each chunk: uint64 offsets in .spill of all buckets and of the chunk's end
@@ -32,7 +32,7 @@ from piecework.dataset.shard_store import PARTIAL, LocalStore, ShardTarget, stem
 
 __all__ = ["Bucket", "GatherJob", "SpillWriter", "gather_bucket"]
 
-CHUNK_BYTES = 32 << 20
+CHUNK_BYTES = 16 << 20
 COPY_BYTES = 2 << 20
 KEY_BITS = 64
 

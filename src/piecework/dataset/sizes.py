@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 
 from piecework._core import Encoder, SmallerIds
@@ -10,15 +11,20 @@ from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["check_sizes", "smaller_ids"]
+__all__ = ["nested_sizes", "smaller_ids"]
 
 
-def check_sizes(tokenizer: Tokenizer | ByteLevelTokenizer, sizes: list[int]) -> None:
-    """Raise an InputError for a size that the tokenizer does not nest."""
+AnySize = Tokenizer | ByteLevelTokenizer
+
+
+def nested_sizes(tokenizer: AnySize, sizes: Sequence[int]) -> list[AnySize]:
+    """The tokenizer in each size; an InputError for a size that it does not nest."""
+    resized: list[AnySize] = []
     for size in sizes:
         if size == tokenizer.vocab_size:
+            resized.append(tokenizer)
             continue
-        tokenizer.resize(size)
+        resized.append(tokenizer.resize(size))
         if isinstance(tokenizer, ByteLevelTokenizer):
             merges = tokenizer.model.merges
             is_nested = merges is not None and len({merged for _, _, merged in merges}) == len(merges)
@@ -35,14 +41,14 @@ def check_sizes(tokenizer: Tokenizer | ByteLevelTokenizer, sizes: list[int]) -> 
                 f"sizes: {size:,} is not in one pass with {tokenizer.vocab_size:,} for this model, whose pieces "
                 "look across words; run the command once for each size"
             )
+    return resized
 
 
-def smaller_ids(tokenizer: Tokenizer | ByteLevelTokenizer, size: int) -> SmallerIds:
-    """The ids of each token of the tokenizer in the vocabulary of this size.
+def smaller_ids(tokenizer: AnySize, small: AnySize) -> SmallerIds:
+    """The ids of each token of the tokenizer in its own smaller size `small`.
 
     A token falls apart as its text does when it is encoded alone (docs/tokenize.md has the argument).
     """
-    small = tokenizer.resize(size)
     if isinstance(tokenizer, ByteLevelTokenizer):
         assert isinstance(small, ByteLevelTokenizer)
         return _smaller_bytes(tokenizer, small)

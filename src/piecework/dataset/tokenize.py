@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from piecework.common.manifest import write_manifest
 from piecework.common.storage import Location, RemotePath, locate
-from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size
+from piecework.counting.machine import available_cores, free_memory_bytes, parse_size
 from piecework.dataset.dataset import TokenizedDataset
 from piecework.dataset.description import TOKENIZED, describe, file_row
+from piecework.dataset.memory import DatasetBudget
 from piecework.dataset.output import existing_dataset, open_folder, publish_file
 from piecework.dataset.plan import DatasetPlan, Source, make_plan, model_bytes
 from piecework.dataset.run import DatasetRun, Progress
@@ -127,7 +129,9 @@ def tokenize_plan(
     if cluster is not None and isinstance(out, Path):
         out = out.absolute()  # tasks have a folder of their own
     cores = threads or available_cores()
-    budget = Budget.share_out(free_memory_bytes() // 2 if memory_bytes is None else memory_bytes, cores)
+    if memory_bytes is None:
+        memory_bytes = free_memory_bytes() // 2
+    budget = DatasetBudget.share_out(memory_bytes, plan, cores)
     if budget.processes < cores and cluster is None:
         warn(f"the memory is enough for {budget.processes} of {cores} threads; give more --memory to use all")
     if plan.shuffle is not None and isinstance(out, RemotePath):
@@ -141,7 +145,7 @@ def tokenize_plan(
             plan,
             store,
             tokenizer_name,
-            processes=budget.processes,
+            budget=budget,
             strict=strict,
             progress=progress,
             warn=warn,
@@ -151,11 +155,11 @@ def tokenize_plan(
         results, written = run.tokenize(lock)
         store.publish(plan.targets, written)
         extra = []
-        for folder, size in zip(plan.folders, plan.encoding.sizes, strict=True):
+        for folder, resized in zip(plan.folders, plan.encoding.resized, strict=True):
             if folder:
                 is_bytes = isinstance(tokenizer, ByteLevelTokenizer)
                 path = f"{folder}/tokenizer.{'json' if is_bytes else 'model'}"
-                data = model_bytes(tokenizer if size == tokenizer.vocab_size else tokenizer.resize(size))
+                data = model_bytes(pickle.loads(resized) if resized else tokenizer)
                 publish_file(out, path, data)
                 extra.append(file_row(path, data))
         model = {
