@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -72,6 +73,35 @@ def test_real_text(settings: Mapping[str, int], corpus: Mapping[str, list[str]],
     texts = [text for stem in corpus for text in corpus[stem][::200]]
     recipe = pw.Recipe.byte_level("gpt4o", vocab_size=12_000, hard_vocab_limit=False, **settings)
     assert train(texts, recipe).json_bytes == saved_bytes(hf_train(texts, recipe), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.environ.get("PIECEWORK_PARITY") != "all", reason="make parity trains on all text, for minutes")
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [
+        *((preset, {}) for preset in PRESETS),
+        ("gpt4", {"min_frequency": 50}),
+        ("llama3", {"max_token_length": 12}),
+        ("gpt4o", {"special_tokens": ["<|a|>", " the", "en"], "min_frequency": 5, "max_token_length": 20}),
+    ],
+    ids=str,
+)
+def test_all_text_at_64_000(
+    preset: str,
+    settings: Mapping[str, object],
+    corpus: Mapping[str, list[str]],
+    stdlib_sources: list[str],
+    tmp_path: Path,
+) -> None:
+    """The whole corpus and the standard library: vocabulary, merges and file are those of Hugging Face."""
+    texts = [*(text for stem in corpus for text in corpus[stem]), *stdlib_sources]
+    recipe = pw.Recipe.byte_level(preset, vocab_size=64_000, hard_vocab_limit=False, **settings)
+    ours = train(texts, recipe)
+    theirs = hf_train(texts, recipe)
+    assert ours.vocab_size == theirs.get_vocab_size()
+    assert ours.vocab_size == 64_000 or settings
+    assert ours.json_bytes == saved_bytes(theirs, tmp_path)
 
 
 def test_a_string_is_made_in_one_step_only() -> None:

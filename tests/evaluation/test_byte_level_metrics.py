@@ -1,7 +1,8 @@
 """Metrics of byte-level tokenizers from counts equal their definitions on whole documents that `tokenizers` encodes."""
 
+import os
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -70,6 +71,16 @@ def test_fuzzed_documents(pre_tokenizer: pw.PreTokenizer) -> None:
 def test_real_text_in_many_scripts() -> None:
     texts = [text for language in ("sv", "th", "ja", "hi") for text in translations(language)[:100]]
     check_totals(trained(texts, pw.PreTokenizer("o200k"), 3000), texts)
+
+
+def test_the_shared_corpus(corpus: Mapping[str, list[str]]) -> None:
+    """PIECEWORK_PARITY=all takes a tenth of the documents, every pre-tokenizer, and more sizes."""
+    is_all = os.environ.get("PIECEWORK_PARITY") == "all"
+    texts = [text for stem in corpus for text in corpus[stem][:: 10 if is_all else 400]]
+    for pre_tokenizer in PRE_TOKENIZERS if is_all else PRE_TOKENIZERS[2:3]:
+        tokenizer = trained(texts, pre_tokenizer, 20_000)
+        check_totals(tokenizer, texts)
+        check_all_sizes(tokenizer, texts[:: 20 if is_all else 8], step=2_500 if is_all else 10_000)
 
 
 def test_every_size_is_that_of_a_resized_tokenizer() -> None:

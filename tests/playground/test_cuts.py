@@ -90,8 +90,8 @@ def test_offsets_count_utf16_units() -> None:
     columns = cut_columns(SIZED, text, Utf16Offsets(text))
     assert len(columns["joins"]) == units
     assert columns["joins"][1] == 0  # the second half of 😀
-    assert columns["fallback"].tolist() == [0, 10, 12, 13]
-    assert columns["fallback_tokens"].tolist() == [4, 4, 3, 4]
+    assert columns["inner"].tolist() == [*[0] * 3, *[10] * 3, *[12] * 2, *[13] * 3]
+    assert {*columns["inner_joins"].tolist()} == {NEVER}
     from piecework.playground.catalogue import NativeTokenizer
 
     found = lane(NativeTokenizer(PAPER, name="paper"), text, Utf16Offsets(text))

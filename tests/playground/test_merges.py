@@ -4,7 +4,8 @@ import pytest
 
 import piecework as pw
 from piecework.playground.catalogue import NativeTokenizer
-from piecework.playground.merges import LONGEST, word_merges
+from piecework.playground.merge_steps import LONGEST_WORD
+from piecework.playground.merges import word_merges
 from piecework.tokenizer.columns import merge_columns
 from playground.examples import LINES, RECIPES, texts, tokenizer
 
@@ -70,4 +71,4 @@ def test_offsets_outside_and_words_too_long() -> None:
         word_merges(paper, "regn", at=5)
     with pytest.raises(pw.InputError, match=r"a word of 10,000 characters"):
         word_merges(paper, "x" * 10_000, at=0)
-    assert len(word_merges(paper, "x" * (LONGEST - 1), at=0).leaves) == LONGEST
+    assert len(word_merges(paper, "x" * (LONGEST_WORD - 1), at=0).leaves) == LONGEST_WORD

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp
 import piecework
 from piecework.errors import InputError, PieceworkError
 from piecework.playground import requests
-from piecework.playground.catalogue import Catalogue, NativeTokenizer
+from piecework.playground.catalogue import Catalogue, LaneTokenizer, NativeTokenizer
 from piecework.playground.estimates import EstimateStore
 from piecework.playground.guard import Access, Guard
 from piecework.playground.lanes import Utf16Offsets, cut_columns, lane
@@ -215,14 +215,20 @@ class Answers:
             found = self._vocabularies.get(name)
         if found is None:
             tokenizer = self._catalogue[name]
-            if isinstance(tokenizer, NativeTokenizer) and self._estimates.available(name):
-                estimates = self._estimates.get(name)
-                found = VocabularyBrowser(tokenizer, use=estimates.use, languages=estimates.languages)
-            else:
-                found = VocabularyBrowser(tokenizer)
+            found = self._browser_with_use(name, tokenizer) or VocabularyBrowser(tokenizer)
         with self._lock:
             self._vocabularies[name] = found
             self._vocabularies.move_to_end(name)
             while len(self._vocabularies) > KEPT_VOCABULARIES:
                 self._vocabularies.popitem(last=False)
         return found
+
+    def _browser_with_use(self, name: str, tokenizer: LaneTokenizer) -> VocabularyBrowser | None:
+        """With the use of each piece, if the counts are of the kind that the tokenizer takes."""
+        if not isinstance(tokenizer, NativeTokenizer) or not self._estimates.available(name):
+            return None
+        try:
+            estimates = self._estimates.get(name)
+        except InputError:
+            return None
+        return VocabularyBrowser(tokenizer, use=estimates.use, languages=estimates.languages)

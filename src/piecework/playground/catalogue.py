@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 from piecework.common.known_tokenizers import resolve_source
 from piecework.common.terms import MULTILINGUAL
 from piecework.errors import InputError
+from piecework.playground.byte_level_cuts import SizedByteLevel
 from piecework.playground.cuts import SizedTokenizer
 from piecework.results.folder import TOKENIZERS_FOLDER, StudyFolder
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.load import load_tokenizer
 from piecework.tokenizer.pieces import Group, piece_group
-from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.tokens import Tokens
+from piecework.tokenizer.trained import TrainedTokenizer
 from piecework.training.frequencies import read_frequencies
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ class ResizedTokenizers:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, int], NativeTokenizer] = OrderedDict()
 
-    def get(self, name: str, tokenizer: Tokenizer, vocab_size: int) -> NativeTokenizer:
+    def get(self, name: str, tokenizer: TrainedTokenizer, vocab_size: int) -> NativeTokenizer:
         """A tokenizer at a size."""
         with self._lock:
             if (name, vocab_size) not in self._kept:
@@ -84,32 +86,39 @@ class ResizedTokenizers:
 
 
 class NativeTokenizer(LaneTokenizer):
-    """A tokenizer of ours, or any SentencePiece BPE model: its merges and smaller sizes are known."""
+    """A tokenizer of ours, any SentencePiece BPE model, or a byte-level tokenizer: its merges and sizes are known."""
 
-    def __init__(self, tokenizer: Tokenizer, *, name: str) -> None:
+    def __init__(self, tokenizer: TrainedTokenizer, *, name: str) -> None:
         super().__init__(tokenizer)
         self.tokenizer = tokenizer
         self.smaller = ResizedTokenizers()
         """Shared by all tokenizers of a catalogue, so that one limit holds for all."""
         self._name = name
         self._lock = threading.Lock()
-        self._sized: SizedTokenizer | InputError | None = None
+        self._sized: SizedTokenizer | SizedByteLevel | InputError | None = None
 
     @property
     def rows(self) -> list[tuple[str, float | None, Group]]:
         """Piece, score and group of each id, in order."""
-        return [(piece.text, piece.score, piece.group) for piece in self.tokenizer.pieces]
+        scored = not isinstance(self.tokenizer, ByteLevelTokenizer)
+        return [(piece.text, piece.score if scored else None, piece.group) for piece in self.tokenizer.pieces]
 
     def tokens(self, text: str) -> Tokens:
-        """The tokens of a text with their offsets; only the last byte of a character covers it."""
+        """The tokens of a text with their offsets.
+
+        Of the bytes of a character, only the last one covers it; of byte-level tokens, each part of it does.
+        """
         return self.tokenizer.token_columns(text)
 
-    def sized(self) -> SizedTokenizer:
+    def sized(self) -> SizedTokenizer | SizedByteLevel:
         """The tokenizer with its smaller sizes; an InputError says why it has none."""
         with self._lock:
             if self._sized is None:
                 try:
-                    self._sized = SizedTokenizer(self.tokenizer, name=self._name)
+                    if isinstance(self.tokenizer, ByteLevelTokenizer):
+                        self._sized = SizedByteLevel(self.tokenizer, name=self._name)
+                    else:
+                        self._sized = SizedTokenizer(self.tokenizer, name=self._name)
                 except InputError as error:
                     self._sized = error
         if isinstance(self._sized, InputError):
@@ -139,7 +148,9 @@ def load_lane_tokenizer(source: str | os.PathLike[str], *, name: str) -> LaneTok
 
 def lane_tokenizer(tokenizer: AnyTokenizer, *, name: str) -> LaneTokenizer:
     """A tokenizer for a lane, with its merges if they are known."""
-    return NativeTokenizer(tokenizer, name=name) if isinstance(tokenizer, Tokenizer) else LaneTokenizer(tokenizer)
+    return (
+        NativeTokenizer(tokenizer, name=name) if isinstance(tokenizer, TrainedTokenizer) else LaneTokenizer(tokenizer)
+    )
 
 
 class Catalogue:

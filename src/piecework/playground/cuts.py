@@ -24,12 +24,13 @@ class Cuts:
 
     `joins[p]` says at which sizes character p and the character before it are in one token. A positive value n: from
     size n on. A negative value -n: below size n. 0: always. Before the first character is the dummy prefix, or
-    nothing, which always joins. `tokens[p]` is the number of tokens of character p if no merge joins it: more than one
-    where it falls back to bytes.
+    nothing, which always joins. Tokens also meet inside a character, between its bytes: boundary i is inside character
+    `inner[i]`, and its sides join from size `inner_joins[i]` on. `inner` is in order.
     """
 
     joins: Column
-    tokens: Column
+    inner: Column
+    inner_joins: Column
 
     def is_cut(self, vocab_size: int) -> Column:
         """For each character, whether a token boundary is before it."""
@@ -40,8 +41,7 @@ class Cuts:
         """The number of tokens of the text."""
         if not len(self.joins):
             return 0
-        # A character that falls back to bytes never merges: its extra tokens exist at every size.
-        return int(self.is_cut(vocab_size).sum()) + 1 + int((self.tokens - 1).sum())
+        return int(self.is_cut(vocab_size).sum()) + 1 + int((vocab_size < self.inner_joins).sum())
 
 
 class SizedTokenizer:
@@ -99,7 +99,9 @@ class SizedTokenizer:
         in_symbol = self._join_symbols(text, joins)
         tokens = self._join_unknown(text, joins, in_symbol)
         self._join_space_runs(text, joins)
-        return Cuts(joins, tokens)
+        # A character that falls back to bytes never merges: its extra tokens exist at every size.
+        inner = np.repeat(np.arange(len(text)), tokens - 1)
+        return Cuts(joins, inner, np.full(len(inner), NEVER, np.int64))
 
     def _join_symbols(self, text: str, joins: Column) -> Column:
         """Joins the characters of user-defined symbols; returns which characters those are."""

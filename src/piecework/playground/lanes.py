@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from piecework.playground.byte_level_cuts import SizedByteLevel
 from piecework.playground.catalogue import LaneTokenizer
 from piecework.playground.cuts import NEVER, SizedTokenizer
 from piecework.tokenizer.tokens import Column
@@ -60,16 +61,10 @@ def lane(tokenizer: LaneTokenizer, text: str, offsets: Utf16Offsets) -> dict[str
     }
 
 
-def cut_columns(sized: SizedTokenizer, text: str, offsets: Utf16Offsets) -> dict[str, Any]:
+def cut_columns(sized: SizedTokenizer | SizedByteLevel, text: str, offsets: Utf16Offsets) -> dict[str, Any]:
     """The token boundaries of a text at every size: `Cuts` with UTF-16 offsets."""
     cuts = sized.cuts(text)
     at = offsets.convert(np.arange(len(text)))
     joins = np.zeros(len(offsets), np.int64)  # a character is never cut
     joins[at] = cuts.joins
-    several = np.flatnonzero(cuts.tokens > 1)
-    return {
-        "joins": joins,
-        "never": NEVER,
-        "fallback": at[several],
-        "fallback_tokens": cuts.tokens[several],
-    }
+    return {"joins": joins, "never": NEVER, "inner": at[cuts.inner], "inner_joins": cuts.inner_joins}

@@ -4,52 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from piecework.errors import InputError
+from piecework.playground.byte_level_merges import pre_token_merges
 from piecework.playground.catalogue import NativeTokenizer
+from piecework.playground.cuts import SizedTokenizer
+from piecework.playground.merge_steps import LONGEST_WORD, Step, WordMerges, too_long
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.columns import MergeColumns, merge_columns
 from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.tokens import Column
 
-__all__ = ["Step", "WordMerges", "word_merges"]
+__all__ = ["word_merges"]
 
-LONGEST = 400
 WORD = re.compile(f"[ {SPACE}]*[^\\s{SPACE}]+|[ {SPACE}]+|\\s")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One merge: `left` and `right` become `piece`."""
-
-    left: str
-    right: str
-    piece: str
-    id: int
-    rank: int | None
-    """The rank of the merge, from 1; None if the pieces are not in the order of training."""
-    score: float
-    frequency: int | None
-    """How often training saw the pair when it merged it, if known."""
-    first_size: int | None
-    """The smallest vocabulary size at which this merge happens in the word; 0 if it happens at every size."""
-    left_node: int
-    right_node: int
-    """The parts that it joins: the index of a leaf, or the number of leaves plus the index of a step."""
-
-
-@dataclass(frozen=True, slots=True)
-class WordMerges:
-    """The merges of one word."""
-
-    text: str
-    leaves: tuple[str, ...]
-    """Its characters; ▁ for a space."""
-    steps: tuple[Step, ...]
-    tokens: tuple[int, ...]
-    """The nodes that remain at the end."""
 
 
 def word_merges(
@@ -66,6 +36,10 @@ def word_merges(
     if not 0 <= at < len(text):
         raise InputError(f"offset {at:,} is outside a text of {len(text):,} characters")
     tokenizer = lane_tokenizer.tokenizer
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        sized = lane_tokenizer.sized() if lane_tokenizer.smallest is not None else None
+        assert not isinstance(sized, SizedTokenizer)
+        return pre_token_merges(tokenizer, text, at=at, sized=sized, frequencies=frequencies)
     merges = merge_columns(tokenizer, text)
     start, end = _word_around(text, at)
     prefix = start == 0 and bool(tokenizer.settings().get("add_dummy_prefix", True))
@@ -112,15 +86,14 @@ def _word_around(text: str, at: int) -> tuple[int, int]:
     [(0, 2), (2, 7), (2, 7), (7, 8)]
     """
     found = next(match for match in WORD.finditer(text) if match.end() > at)
-    if found.end() - found.start() > LONGEST:
-        raise InputError(
-            f"a word of {found.end() - found.start():,} characters; merges are available for up to {LONGEST:,}"
-        )
+    if found.end() - found.start() > LONGEST_WORD:
+        raise too_long(found.end() - found.start())
     return found.span()
 
 
 def _first_sizes(tokenizer: NativeTokenizer, merges: MergeColumns) -> Column | None:
     try:
-        return tokenizer.sized().first_sizes(merges)
+        sized = tokenizer.sized()
+        return sized.first_sizes(merges) if isinstance(sized, SizedTokenizer) else None
     except InputError:
         return None

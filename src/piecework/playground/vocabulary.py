@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, divide
 from piecework.playground.catalogue import LaneTokenizer, NativeTokenizer
+from piecework.tokenizer.any_tokenizer import BYTE_PIECE
 from piecework.tokenizer.pieces import SPACE
 
 __all__ = ["Search", "VocabularyBrowser"]
@@ -58,7 +59,7 @@ class VocabularyBrowser:
         self._arrow = pa.array(self._texts, pa.string())
         self._scores = [score for _, score, _ in rows]
         self._groups = [group for _, _, group in rows]
-        self._lengths = np.array([len(text) for text in self._texts])
+        self._lengths = np.array([len(BYTE_PIECE.sub("x", text)) for text in self._texts])
         self.languages = list(languages)
         """The languages with known use of the pieces."""
         self._use = use

@@ -259,6 +259,26 @@ class ByteLevelTokenizer:
                     ids += found
         return ids
 
+    def pre_tokens(self, text: str) -> list[tuple[str, int | None]]:
+        """The parts of a text that are encoded on their own, in order.
+
+        A part is a pre-token, or a token that is cut out before, with its id.
+
+        >>> import piecework as pw
+        >>> counts = pw.count_pre_tokens(["a rose"], pre_tokenizer="gpt2")
+        >>> tokenizer = pw.train(counts, pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=258))
+        >>> tokenizer.pre_tokens("a rose!")
+        [('a', None), (' rose', None), ('!', None)]
+        """
+        cut = self._cut_out(())
+        parts: list[tuple[str, int | None]] = []
+        for at, part in enumerate(cut[0].split(text) if cut else [text]):
+            if cut and at % 2:
+                parts.append((part, cut[1][part]))
+            else:
+                parts += [(pre_token, None) for pre_token in self.pre_tokenizer.split(part)]
+        return parts
+
     def tokens(self, text: str, *, allowed_special: AllowedSpecial = ()) -> list[Token]:
         """The tokens of `text` with their offsets in characters. A part of a character covers the whole character."""
         found = self.token_columns(text, allowed_special=allowed_special)

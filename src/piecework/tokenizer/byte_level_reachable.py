@@ -6,6 +6,7 @@ own bytes merge into it too. And the pre-tokenizer must not always cut inside it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -48,19 +49,24 @@ class MergeOrder:
 
     def last(self, token: bytes) -> Merge | None:
         """The last merge that the bytes of a token undergo as a pre-token; None if nothing merges."""
+        last: Merge | None = None
+        for _, _, last in self.merges(token):  # noqa: B007  # the last one
+            pass
+        return last
+
+    def merges(self, token: bytes) -> Iterator[tuple[int, int, Merge]]:
+        """The merges that the bytes of a token undergo, in order: rank, number of symbols to the left, and merge."""
         try:
             symbols = [self._ids[token[at : at + 1]] for at in range(len(token))]
         except KeyError:
-            return None
-        last: Merge | None = None
+            return
         while len(symbols) > 1:
             known = [(*rank, at) for at, pair in enumerate(pairwise(symbols)) if (rank := self._rank(pair)) is not None]
             if not known:
                 break
-            _, merged, at = min(known, key=lambda each: (each[0], each[2]))
-            last = symbols[at], symbols[at + 1], merged
+            first, merged, at = min(known, key=lambda each: (each[0], each[2]))
+            yield first, at, (symbols[at], symbols[at + 1], merged)
             symbols[at : at + 2] = [merged]
-        return last
 
     def _rank(self, pair: tuple[int, int]) -> tuple[int, int] | None:
         """The rank of a pair and the id that it becomes; without a list of merges, the rank is the id."""

@@ -49,13 +49,14 @@ export function cutOf(lane) {
 export function cutAt(cuts, length, size) {
   const { joins } = cuts;
   const starts = [], ends = [], first = [];
-  const fallback = cuts.fallbackAt ??= new Map(cuts.fallback.map((at, i) => [at, cuts.fallback_tokens[i]]));
-  let tokens = 0;
+  const { inner, inner_joins: innerJoins } = cuts;
+  let tokens = 0, next = 0;
   const put = (start, end) => {
     starts.push(start);
     ends.push(end);
     first.push(tokens);
-    tokens += fallback.get(start) ?? 1;
+    tokens++;
+    for (; next < inner.length && inner[next] < end; next++) if (size < innerJoins[next]) tokens++;
   };
   let start = 0;
   for (let at = 0; at < length; at++) {
@@ -66,7 +67,7 @@ export function cutAt(cuts, length, size) {
     }
   }
   if (length) put(start, length);
-  return { starts, ends, first, ids: null, tokens, fallback, isByte: null, pieces: null, unknown: new Set() };
+  return { starts, ends, first, ids: null, tokens, isByte: null, pieces: null, unknown: new Set() };
 }
 
 export const tokensOf = (cut, i) => (i + 1 < cut.first.length ? cut.first[i + 1] : cut.tokens) - cut.first[i];

@@ -121,7 +121,7 @@ export class TokenText {
 
   #token(i) {
     const { cut } = this;
-    const bytes = cut.ids ? cut.isByte.has(cut.ids[cut.first[i]]) : cut.fallback.has(cut.starts[i]);
+    const bytes = cut.ids ? cut.isByte.has(cut.ids[cut.first[i]]) : tokensOf(cut, i) > 1;
     const label = this.label(i);
     const token = document.createElement("span");
     token.className = `token ${i % 2 ? "blue" : "red"}`;
