@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from piecework.errors import InputError, StudyError
+from piecework.study.extend_settings import ExtendSettings
 from piecework.study.recipe import Recipe
 from piecework.study.schema import Analysis, Corpus, Sampling, SubsetEntry, Weights
 from piecework.study.study import Study
@@ -181,7 +182,8 @@ x = 1
         "study.toml:23: [recipe] bos_id = 1 is the id of '<unk>' already",
         'study.toml:28: monolingual = "yes" in [analysis]: should be true or false',
         'study.toml:29: unknown key "train" in [analysis]; it belongs in [sampling]',
-        "study.toml:31: unknown table [output]; the tables are [corpus], [weights], [sampling], [recipe], [analysis]",
+        "study.toml:31: unknown table [output]; the tables are [corpus], [weights], [sampling], [recipe],"
+        " [extend], [analysis]",
     ]
 
 
@@ -350,10 +352,10 @@ def test_the_counting_key_is_the_same_in_every_version(folder: Path) -> None:
 def test_the_examples_of_the_documentation(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
     examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 6
+    assert len(examples) == 7
     for example in examples:
         assert load(tmp_path, example, check_corpus=False)
-    for keys in (Study, Corpus, SubsetEntry, Weights, Sampling, Analysis):
+    for keys in (Study, Corpus, SubsetEntry, Weights, Sampling, ExtendSettings, Analysis):
         for key in keys.model_fields:
             assert f"`{key}`" in text or f"[{key}]" in text or f"{key} = " in text, key
 

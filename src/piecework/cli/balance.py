@@ -182,6 +182,8 @@ def _recipe(study: "Study | None", name: str | None, vocab_size: int | None, set
 
     if study is None or name is not None:
         return _of_words(resolve_recipe(name or SENTENCEPIECE[0], vocab_size, settings))
+    if study.extend is not None:
+        raise InputError("balance trains tokenizers from nothing, and this study extends one; give --recipe")
     if not settings and vocab_size is None:
         return _of_words(study.recipe)
     own, changes = _of_words(study.recipe), resolve_recipe("plain", vocab_size, settings)

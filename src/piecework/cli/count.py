@@ -75,9 +75,10 @@ def command(
     """
     from piecework.counting.local import default_out
     from piecework.study.study import Study
+    from piecework.training.base import with_base
 
     cluster = resolve_cluster(engine, master, conf)
-    study = Study.load(study_file)
+    study = with_base(Study.load(study_file))
     if dry_run:
         from piecework.cli.count_plan import show_count_plan
 

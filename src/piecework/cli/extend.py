@@ -96,9 +96,10 @@ def command(
       piecework extend gpt2/tokenizer.json --data corpus/ --languages is,sv --add 4000 --replace --out out/gpt2
       piecework extend qwen.tiktoken --data is.txt --add 8k --first-id 151851 --eval held-out_is.txt --out out/qwen
     """
-    from piecework.cli.extend_text import load_extendable, read_counts, read_documents
+    from piecework.cli.extend_text import read_counts, read_documents
     from piecework.cli.progress import show_progress
     from piecework.common.files import check_output, replace_atomically
+    from piecework.training.base import load_extendable
     from piecework.training.extended_files import EXTENSION_FILE, save_extended
     from piecework.training.extension import extend
 

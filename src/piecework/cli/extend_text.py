@@ -1,4 +1,4 @@
-"""What `piecework extend` reads: the tokenizer with its file, the text to learn from, the text to show figures on."""
+"""What `piecework extend` reads: the text to learn from, and the text to show figures on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework.cli.terminal import Terminal
-from piecework.errors import InputError, ModelError
+from piecework.errors import InputError
 
 if TYPE_CHECKING:
     from piecework.corpus.readers import TextUnit
@@ -17,32 +17,7 @@ if TYPE_CHECKING:
     from piecework.tokenizer.byte_level import ByteLevelTokenizer
     from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["LearningText", "load_extendable", "read_counts", "read_documents"]
-
-_KEPT_FORMATS = ("tokenizer.json", "tekken.json", "tiktoken")
-
-
-def load_extendable(source: str) -> tuple[Tokenizer | ByteLevelTokenizer, bytes | None]:
-    """Load a tokenizer that can be extended, and the file that it comes from; other kinds are refused."""
-    from piecework.common.known_tokenizers import find_known, known_tokenizer
-    from piecework.tokenizer.byte_level import ByteLevelTokenizer
-    from piecework.tokenizer.load import find_files, load_tokenizer
-    from piecework.tokenizer.tokenizer import Tokenizer
-
-    tokenizer: Any = load_tokenizer(source)
-    if Path(source).exists():
-        path = find_files(source)[0]
-        if not isinstance(tokenizer, Tokenizer | ByteLevelTokenizer):
-            try:
-                tokenizer = ByteLevelTokenizer.load(path)  # a pattern of its own runs in another library
-            except (InputError, ModelError) as error:
-                raise ModelError(f"{source} cannot be extended: {tokenizer.kind}; {error}") from error
-        return tokenizer, path.read_bytes()
-    known = known_tokenizer(source)
-    if known is None or not isinstance(tokenizer, Tokenizer | ByteLevelTokenizer):
-        raise ModelError(f"{source} cannot be extended: {tokenizer.kind}, which runs in another library")
-    found = find_known(known)
-    return tokenizer, found.files[0].read() if found.carrier.format in _KEPT_FORMATS else None
+__all__ = ["LearningText", "read_counts", "read_documents"]
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,7 @@ def _study(study_file: Path | None, *, demo: bool, out: Path | None) -> "tuple[S
         )
     from piecework.counting.local import default_out
     from piecework.study.study import Study
+    from piecework.training.base import with_base
 
     if demo:
         from piecework.study.demo import demo_study, write_demo
@@ -125,7 +126,7 @@ def _study(study_file: Path | None, *, demo: bool, out: Path | None) -> "tuple[S
         write_demo(folder)
         return demo_study(folder), folder
     # The corpus is checked later: it may be missing if the counts are there.
-    study = Study.load(study_file or DEFAULT_STUDY, check_corpus=False)
+    study = with_base(Study.load(study_file or DEFAULT_STUDY, check_corpus=False))
     return study, default_out(study) if out is None else out
 
 

@@ -41,9 +41,10 @@ def command(terminal: Terminal, study_file: Path, as_json: bool) -> None:
     """
     from piecework.study.study import Study
     from piecework.study.subsets import find_subsets
+    from piecework.training.base import with_base
 
     try:
-        study = Study.load(study_file)
+        study = with_base(Study.load(study_file))
         subsets = find_subsets(study)
     except StudyError as error:
         if as_json:
@@ -240,6 +241,7 @@ def _settings_table(study: "Study") -> "RenderableType":
         "sample": f"{format_percent(sampling.train)} to train, {format_percent(sampling.eval)} to evaluate; "
         f"weights act on {acting}",
         "vocabulary": f"{recipe.vocab_size:,} pieces" + (f"; also {sizes}" if sizes else ""),
+        **({"extends": f"{study.extend.base}, by {study.extend.add:,} pieces"} if study.extend else {}),
         "monolingual": "a tokenizer for each language" if analysis.monolingual else "none",
     }
     if analysis.tokenizers:

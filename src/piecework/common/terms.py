@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-__all__ = ["CUT", "MULTILINGUAL", "OVERALL", "TIKTOKEN", "CleanUp", "PieceType", "RunOrder", "Split"]
+__all__ = ["BASE", "CUT", "MULTILINGUAL", "OVERALL", "TIKTOKEN", "CleanUp", "PieceType", "RunOrder", "Split"]
 
 PieceType = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
 RunOrder = Literal["paper", "portable"]
@@ -15,6 +15,9 @@ OVERALL = "overall"
 
 MULTILINGUAL = "multilingual"
 """The name of the tokenizer of all languages. A monolingual tokenizer has the name of its language."""
+
+BASE = "base"
+"""The name of the tokenizer that a study extends."""
 
 CUT = "·"
 """The separator between the tokens of a word in print."""

@@ -16,6 +16,9 @@ from piecework.evaluation.piece_columns import PieceColumns, piece_columns
 from piecework.evaluation.tables import Table
 from piecework.tokenizer import assembly
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.pieces import SPACE
+from piecework.tokenizer.schema import NORMAL
+from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["Curve", "Sizes", "is_smaller_size"]
@@ -97,6 +100,8 @@ _MERGES: WeakKeyDictionary[TrainedTokenizer, _Merges] = WeakKeyDictionary()
 def _merges(tokenizer: TrainedTokenizer, *, name: str) -> _Merges:
     if isinstance(tokenizer, ByteLevelTokenizer):
         return _byte_level_merges(tokenizer, name=name)
+    if tokenizer not in _MERGES and tokenizer.extended_from is not None:
+        _MERGES[tokenizer] = _new_merges(tokenizer, tokenizer.extended_from)
     if tokenizer not in _MERGES:
         columns = piece_columns(tokenizer)
         in_order = _in_order(columns, np.array(tokenizer._vocabulary.scores))
@@ -112,6 +117,20 @@ def _byte_level_merges(tokenizer: ByteLevelTokenizer, *, name: str) -> _Merges:
         raise InputError(f'"{name}" has no smaller sizes: its ids are not in the order of training')
     smallest = tokenizer.vocab_size - len(counts) + 1
     return _Merges(list(range(smallest, tokenizer.vocab_size)), True, np.array(counts))
+
+
+def _new_merges(tokenizer: Tokenizer, base_size: int) -> _Merges:
+    """The merges of an extension. New characters are in every size, and so is what is learned before new runs of ▁."""
+    texts, scores = tokenizer._texts, np.array(tokenizer._vocabulary.scores)
+    new = range(base_size, tokenizer.vocab_size)
+    # The core takes it that every size has the same whitespace runs.
+    fixed = [number for number in new if len(texts[number]) == 1 or not texts[number].strip(SPACE)]
+    first = max(fixed, default=base_size - 1) + 1
+    ids = list(range(first, tokenizer.vocab_size))
+    old = scores[:base_size][np.frombuffer(tokenizer._vocabulary.types, np.uint8)[:base_size] == NORMAL]
+    falling = bool((np.diff(scores[base_size:]) < 0).all())
+    in_order = falling and (not ids or not len(old) or bool(scores[first] < old.min()))
+    return _Merges(ids, in_order, np.arange(len(ids) + 1))
 
 
 def _in_order(columns: PieceColumns, scores: Array) -> bool:
@@ -133,7 +152,7 @@ def _in_order(columns: PieceColumns, scores: Array) -> bool:
 def is_smaller_size(small: TrainedTokenizer, large: TrainedTokenizer) -> bool:
     """Whether resizing `large` gives `small`. Then the pass of `large` gives the result of both.
 
-    Not used for byte-level tokenizers: each size has a pass of its own over the pre-tokens.
+    Not used for byte-level and for extended tokenizers: each size has a pass of its own.
 
     >>> import piecework as pw
     >>> large = pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=14))
@@ -143,7 +162,7 @@ def is_smaller_size(small: TrainedTokenizer, large: TrainedTokenizer) -> bool:
     """
     if small.vocab_size >= large.vocab_size or isinstance(small, ByteLevelTokenizer):
         return False
-    if isinstance(large, ByteLevelTokenizer):
+    if isinstance(large, ByteLevelTokenizer) or large.extended_from is not None:
         return False
     merges = _merges(large, name="")
     kept = small.vocab_size - large.vocab_size + len(merges.ids)

@@ -19,7 +19,7 @@ from piecework.study.study import Study
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.independent_units import units_problem
 from piecework.tokenizer.load import find_files, load_tokenizer
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["compare_outside", "load_all", "stamps"]
 
@@ -61,7 +61,7 @@ def stamps(study: Study) -> list[Any]:
 
 def compare_outside(
     tokenizers: Mapping[str, AnyTokenizer],
-    multilingual: Tokenizer,
+    multilingual: TrainedTokenizer,
     counts: Counts,
     *,
     parallel: ParallelText | None,

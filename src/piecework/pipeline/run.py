@@ -19,6 +19,7 @@ from piecework.pipeline.stages import STAGES, Progress, Stage, StudyRun
 from piecework.results.folder import REPORT_FILE, RESULTS_FOLDER, RUN_FILE, TOKENIZERS_FOLDER
 from piecework.results.state import State
 from piecework.study.study import Study
+from piecework.training.base import load_base, resolve_base
 
 __all__ = ["STAGES", "Progress", "Stage", "run"]
 
@@ -45,6 +46,8 @@ def run(
     writes the paper's tables as LaTeX. With a `cluster` the documents are counted there. A subset that loses all its
     documents is an EmptySubsetError, unless `allow_empty`.
     """
+    base = load_base(study)
+    study = resolve_base(study, base)
     folder = Path(default_out(study) if out is None else out)
     _check_folder(folder, study, force=force)
     prepare_output(folder, [])
@@ -53,6 +56,7 @@ def run(
         stages = StudyRun(
             study,
             State(folder),
+            base,
             threads=threads or available_cores(),
             memory=memory,
             force=force,

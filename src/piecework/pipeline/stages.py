@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from piecework import __version__
 from piecework.common.files import prepare_output, replace_atomically
-from piecework.common.terms import MULTILINGUAL
+from piecework.common.terms import BASE, MULTILINGUAL
 from piecework.common.threads import in_threads
 from piecework.corpus.parallel_text import ParallelText
 from piecework.counting.spark_cluster import Cluster
@@ -36,7 +36,8 @@ from piecework.results.table_files import write_table
 from piecework.study.resolved import resolved_toml
 from piecework.study.study import Study
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import load_trained
+from piecework.training.base import Base
 
 __all__ = ["STAGES", "Progress", "Stage", "StudyRun"]
 
@@ -66,7 +67,10 @@ class StudyRun:
     """One run of a study: its settings, and its stages in order."""
 
     study: Study
+    """With the recipe that follows from `base`."""
     state: State
+    base: Base | None
+    """The tokenizer to extend."""
     threads: int
     memory: int | str | None
     force: bool
@@ -95,6 +99,7 @@ class StudyRun:
             self.study,
             counted,
             self.state,
+            base=self.base,
             threads=self.threads,
             progress=lambda done, total: self.progress("training", done, total),
             warn=self.warn,
@@ -172,6 +177,12 @@ class StudyRun:
         made = self.state.outputs(["passages", *trained.stages.values()])
         model = self.study.analysis.model
         settings = [parallel and parallel.key, self.study.analysis.paper_findings, model and model.model_dump()]
+        if self.base:
+            if BASE in counted.counts.languages:
+                raise InputError(
+                    f'the language "{BASE}": a study that extends a tokenizer calls that one so; rename it'
+                )
+            settings.append(self.base.checksum)
         skipped = counted.counts.description["skipped"]
         key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made, skipped, settings)
         if self.state.is_done("evaluation", key):
@@ -185,6 +196,7 @@ class StudyRun:
                 parallel=parallel,
                 paper_findings=self.study.analysis.paper_findings,
                 model=model,
+                base=self.base.tokenizer if self.base else None,
                 threads=self.threads,
                 progress=lambda done, total: self.progress("evaluating", done, total),
             )
@@ -214,7 +226,7 @@ class StudyRun:
             with self.state.doing("outside", key) as outputs:
                 tables = compare_outside(
                     outside,
-                    Tokenizer.load(self.state.folder / TOKENIZERS_FOLDER / MULTILINGUAL),
+                    load_trained(self.state.folder / TOKENIZERS_FOLDER / MULTILINGUAL),
                     counted.counts,
                     parallel=parallel,
                     progress=lambda done, total: self.progress("comparing", done, total),

@@ -9,11 +9,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from piecework._core import return_freed_memory
 from piecework.common.subset_name import SubsetName
 from piecework.common.terms import MULTILINGUAL
+from piecework.counting.pre_tokens import PreTokenCounts
 from piecework.counting.store import Counts
+from piecework.counting.words import WordCounts
 from piecework.errors import InputError, StudyError, VocabularyTooLargeError
 from piecework.evaluation.curves import Sizes
 from piecework.pipeline.counts import StudyCounts
@@ -24,7 +27,10 @@ from piecework.tokenizer.byte_level import SAVED_FILES, ByteLevelTokenizer
 from piecework.tokenizer.export import export_hf, export_sentencepiece
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.trained import TrainedTokenizer, load_trained
+from piecework.training.base import Base
+from piecework.training.extended_files import save_extended
 from piecework.training.frequencies import merge_frequencies, read_frequencies, write_frequencies
+from piecework.training.new_piece import Extended
 from piecework.training.trainer import train_any
 
 __all__ = ["Trained", "Training"]
@@ -60,13 +66,19 @@ class Training:
         counted: StudyCounts,
         state: State,
         *,
+        base: Base | None = None,
         threads: int,
         progress: Progress,
         warn: Warn,
         meanwhile: Callable[[], None],
     ) -> None:
-        """`meanwhile` runs on its own thread if there is something to train; later stages need its result."""
+        """Trains from nothing, or extends `base`.
+
+        `meanwhile` runs on its own thread if there is something to train; later stages need its result.
+        """
         self._study, self._state = study, state
+        self._base = base
+        self._extended: dict[str, Extended[Any]] = {}
         self._meanwhile = meanwhile
         self._counts: Counts = counted.counts
         self._counts_key = counted.key
@@ -108,10 +120,31 @@ class Training:
         if self._counts.weighting == "counts":
             weights = {str(name): str(weight) for name, weight in self._counts.weights.items()}
         recipe = self._study.recipe
-        settings = [recipe.model_dump(mode="json"), sorted(recipe.model_fields_set)]
+        settings: list[Any] = [recipe.model_dump(mode="json"), sorted(recipe.model_fields_set)]
+        if self._base:
+            settings += [self._base.checksum, self._base.settings.model_dump()]
         return key_of("train", TRAINING_FORMAT, name, self._counts_key, weights, settings)
 
+    def _extend(self, name: str, counts: WordCounts | PreTokenCounts, base: Base) -> TrainedTokenizer:
+        extended = base.extend(counts, progress=self._reporter(name))
+        wanted = self._study.recipe.vocab_size - base.tokenizer.vocab_size
+        if len(extended.added) < wanted:
+            found = f"{len(extended.added):,} new pieces, not {wanted:,}"
+            self._warn(f'"{name}": the text allows only {found}')
+        self._extended[name] = extended
+        tokenizer: TrainedTokenizer = extended.tokenizer
+        return tokenizer
+
+    def _smaller_extension(self, tokenizer: TrainedTokenizer, base: Base) -> Extended[Any]:
+        """A smaller size of the extended tokenizer, with its new pieces. A later run extends once more to know them."""
+        if MULTILINGUAL not in self._extended:
+            self._extend(MULTILINGUAL, self._counts.training(), base)
+        pieces = self._extended[MULTILINGUAL].added
+        return Extended(tokenizer, base.tokenizer, tuple(piece for piece in pieces if piece.id < tokenizer.vocab_size))
+
     def _train_multilingual(self) -> TrainedTokenizer:
+        if self._base:
+            return self._extend(MULTILINGUAL, self._counts.training(), self._base)
         try:
             return train_any(self._counts.training(), self._study.recipe, progress=self._reporter(MULTILINGUAL))
         except VocabularyTooLargeError as error:
@@ -187,6 +220,8 @@ class Training:
 
     def _train_language(self, language: str) -> TrainedTokenizer:
         words = self._counts.training(language)
+        if self._base:
+            return self._extend(language, words, self._base)
         recipe = self._study.recipe
         try:
             return train_any(words, recipe, progress=self._reporter(language))
@@ -214,7 +249,12 @@ class Training:
 
     def _save(self, name: str, key: str, tokenizer: TrainedTokenizer, spent_s: float) -> None:
         with self._state.doing(_stage(name), key, spent_s=spent_s) as outputs:
-            outputs += _save_all(tokenizer, self._state.folder / TOKENIZERS_FOLDER / name)
+            folder = self._state.folder / TOKENIZERS_FOLDER / name
+            if self._base is None:
+                outputs += _save_all(tokenizer, folder)
+            else:
+                extended = self._extended.get(name) or self._smaller_extension(tokenizer, self._base)
+                outputs += save_extended(extended, folder, original=self._base.original, force=True)
         self._made[name] = tokenizer
 
 

@@ -19,6 +19,7 @@ from piecework.report.charts import NARROW, WIDE
 from piecework.report.palette import DARK, LIGHT, css_variables, inline_colours, standing_alone
 from piecework.report.sections.corpus import corpus_section
 from piecework.report.sections.examples import examples_section
+from piecework.report.sections.extension import extension_section
 from piecework.report.sections.findings import findings_section
 from piecework.report.sections.languages import languages_section
 from piecework.report.sections.method import method_section
@@ -39,6 +40,7 @@ __all__ = ["notebook_html", "write_figures", "write_report"]
 TEMPLATES = Path(__file__).parent / "templates"
 
 SECTIONS = (
+    extension_section,
     languages_section,
     monolingual_section,
     sizes_section,

@@ -79,6 +79,11 @@ def _introduction(name: str, study: Study, vocab_size: int, languages: Sequence[
         )
     elif name != MULTILINGUAL:
         yield f"It was trained on one language only, for comparison with `{MULTILINGUAL}`."
+    if study.extend is not None:
+        yield (
+            f"It extends {_text(study.extend.base)}, whose pieces keep their ids; `extension.json` has the old tokens "
+            "of each new piece."
+        )
 
 
 def _data(study: Study, subsets: Sequence[Row]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from piecework.common.terms import MULTILINGUAL, OVERALL
+from piecework.common.terms import BASE, MULTILINGUAL, OVERALL
 from piecework.corpus.parallel_text import ParallelText
 from piecework.evaluation.curves import Sizes
 from piecework.evaluation.evaluate import evaluate_on, evaluation_units
@@ -58,20 +58,24 @@ def study_tables(
     parallel: ParallelText | None = None,
     paper_findings: bool | None = None,
     model: ModelShape | None = None,
+    base: TrainedTokenizer | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Table]:
     """Every table by name. `tokenizers` are `multilingual`, its smaller sizes, and one named after each language.
 
+    `base` is the tokenizer that they extend; tables call it `base`.
+
     `units` come from `study_units`, prepared or not; their memory is released. Without `paper_findings`, the paper's
     findings are tested if the study has the paper's languages. `progress(done, wanted)` counts steps.
     """
-    steps = _Steps(len(tokenizers) + 3, progress)
+    steps = _Steps(len(tokenizers) + (base is not None) + 3, progress)
     compared = {name: each for name, each in tokenizers.items() if name == MULTILINGUAL or name in counts.languages}
     sizes = sorted({each.vocab_size for name, each in tokenizers.items() if name not in counts.languages})
+    before = {} if base is None else {BASE: base}
     evaluation = evaluate_on(
         units,
-        tokenizers,
+        {**tokenizers, **before},
         metrics=all_metrics(),
         sizes={MULTILINGUAL: sizes},
         threads=threads,
@@ -104,7 +108,7 @@ def study_tables(
     if (categories := categories_table(tokenizers[MULTILINGUAL], counts, threads=threads)) is not None:
         tables["categories"] = categories
     if parallel is not None:
-        tables["parallel"] = _parallel(tokenizers, parallel, threads=threads)
+        tables["parallel"] = _parallel({**tokenizers, **before}, parallel, threads=threads)
     tables["health"] = check(tokenizers[MULTILINGUAL], counts, threads=threads).table()
     if model is not None:
         tables |= _size_costs(size_costs(tokenizers[MULTILINGUAL], counts, model, threads=threads))
@@ -152,7 +156,7 @@ def _of_each(tokenizers: Mapping[str, TrainedTokenizer], table_of: Callable[[Tra
 
 def _parallel(tokenizers: Mapping[str, TrainedTokenizer], text: ParallelText, *, threads: int) -> Table:
     """Premiums of the multilingual tokenizer, at each of its sizes; the column `pivot` names the pivot."""
-    sizes = {name: each for name, each in tokenizers.items() if name.startswith(MULTILINGUAL)}
+    sizes = {name: each for name, each in tokenizers.items() if name.startswith(MULTILINGUAL) or name == BASE}
     table = evaluate_parallel(sizes, text.lines, pivot=text.pivot, threads=threads).to_arrow()
     return Table(table.append_column("pivot", pa.repeat(pa.scalar(text.pivot), len(table))))
 

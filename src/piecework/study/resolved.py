@@ -77,6 +77,11 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
     yield f"subset = {{ {', '.join(named)} }}"
     yield from ("", "[sampling]")
     yield from _pairs(study.sampling.model_dump(mode="json"))
+    if study.extend is not None:
+        yield from ("", "[extend]")
+        settings = study.extend.model_dump(exclude_none=True, exclude_defaults=True)
+        base = study.extend.base
+        yield from _pairs({**settings, "base": base if is_name(base, study.folder) else moved(base)})
     yield from ("", "[recipe]")
     yield from _pairs(_recipe_settings(study.recipe, folder))
     yield from ("", "[analysis]")

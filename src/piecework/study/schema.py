@@ -33,6 +33,7 @@ from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.errors import Mistake, RecipeError
 from piecework.study.byte_level_recipe import PRESETS as BYTE_LEVEL_PRESETS
 from piecework.study.byte_level_recipe import REFUSED, ByteLevelRecipe
+from piecework.study.extend_settings import ExtendSettings
 from piecework.study.model_shape import ModelShape
 from piecework.study.recipe import AnyRecipe, Recipe
 from piecework.study.toml_lines import KeyPath
@@ -356,6 +357,8 @@ class StudySettings(_Table):
     weights: Weights = Weights()
     sampling: Sampling = Sampling()
     recipe: Annotated[AnyRecipe, BeforeValidator(_resolve_recipe)] = Recipe.gpt_sw3()
+    extend: ExtendSettings | None = None
+    """The tokenizer to extend. Its rules are then the recipe, which `resolve_base` fills in."""
     analysis: Analysis = Analysis()
 
     _folder: Path = PrivateAttr(Path())
@@ -372,6 +375,11 @@ class StudySettings(_Table):
         """The study file's path, as it was given; None for a study made in Python."""
         return self._file
 
+    @property
+    def needs_base(self) -> bool:
+        """Whether the recipe is still to be read from the tokenizer that the study extends."""
+        return self.extend is not None and "recipe" not in self.model_fields_set
+
     def mistake(self, key: KeyPath, message: str) -> Mistake:
         """A mistake at a key, with its line, or the line of the table around it."""
         while key and key not in self._lines:
@@ -384,6 +392,15 @@ class StudySettings(_Table):
 
     def inconsistencies(self) -> Iterator[tuple[KeyPath, str]]:
         """Mistakes between tables that are valid by themselves, each with its key."""
+        if self.analysis.pivot is not None and self.analysis.parallel is None:
+            yield ("analysis", "pivot"), "pivot in [analysis] needs parallel, the pattern of the parallel files"
+        if MULTILINGUAL in self.analysis.tokenizers:
+            key: KeyPath = ("analysis", "tokenizers", MULTILINGUAL)
+            yield key, f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: results call the study\'s own tokenizer so'
+        if not self.needs_base:
+            yield from self._recipe_inconsistencies()
+
+    def _recipe_inconsistencies(self) -> Iterator[tuple[KeyPath, str]]:
         sizes = self.analysis.vocab_sizes
         if isinstance(self.recipe, Recipe):
             yield from self._sentencepiece_inconsistencies(self.recipe)
@@ -407,11 +424,6 @@ class StudySettings(_Table):
                 yield key, f"{where} leaves no room for merges: {meta} pieces are {fixed}"
             elif size in sizes[:index]:
                 yield key, f"{where} is there twice"
-        if MULTILINGUAL in self.analysis.tokenizers:
-            key = ("analysis", "tokenizers", MULTILINGUAL)
-            yield key, f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: results call the study\'s own tokenizer so'
-        if self.analysis.pivot is not None and self.analysis.parallel is None:
-            yield ("analysis", "pivot"), "pivot in [analysis] needs parallel, the pattern of the parallel files"
 
     def _byte_level_inconsistencies(self, recipe: ByteLevelRecipe) -> Iterator[tuple[KeyPath, str]]:
         if recipe.vocab_size < recipe.smallest_size:

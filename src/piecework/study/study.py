@@ -73,6 +73,8 @@ class Study(StudySettings):
 
     def counting_settings(self, subsets: Sequence[Subset]) -> dict[str, Any]:
         """The settings that the counts depend on, for JSON."""
+        if self.needs_base:
+            raise StudyError([self.mistake(("extend",), "[extend]: the base decides how text is counted: use pw.run")])
         by_counts = self.sampling.weighting == "counts"
         return {
             "format": COUNTING_FORMAT,

@@ -44,6 +44,8 @@ class ByteLevelTokenizer:
 
     kind = "byte-level BPE"
     unknown_ids: frozenset[int] = frozenset()
+    extended_from: int | None = None
+    """The size of the tokenizer that this one extends, if known: smaller sizes go down to it."""
 
     def __init__(
         self, model: ByteLevelModel, *, frequencies: Sequence[int] | None = None, source: str = "the tokenizer"
@@ -57,7 +59,7 @@ class ByteLevelTokenizer:
         self._encoder  # noqa: B018  # refuses a damaged vocabulary here, not at the first text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self.model, self.frequencies, self._source)
+        return _unpickle, (self.model, self.frequencies, self._source, self.extended_from)
 
     @property
     def pre_tokenizer(self) -> PreTokenizer:
@@ -335,6 +337,8 @@ class ByteLevelTokenizer:
         """
         if self.model.merges is None or self.model.whole_pre_tokens:
             return None
+        if self.extended_from is not None:
+            return self._counts_of_extension(self.extended_from)
         fixed = [*self.model.special_tokens.values(), *self.model.added_tokens.values()]
         fixed += [number for number, token in enumerate(self.model.tokens) if len(token) == 1]
         size = len({*fixed})
@@ -349,6 +353,15 @@ class ByteLevelTokenizer:
         counts[-1] = len(self.model.merges)
         return counts if size == self.vocab_size else None
 
+    def _counts_of_extension(self, base_size: int) -> list[int] | None:
+        """The same for an extended tokenizer, from the old size on: new merges make the last ids, in order."""
+        merges = self.model.merges or []
+        new = self.vocab_size - base_size
+        last = [merged for _, _, merged in merges[len(merges) - new :]]
+        if last != list(range(base_size, self.vocab_size)):
+            return None
+        return list(range(len(merges) - new, len(merges) + 1))
+
     def resize(self, vocab_size: int) -> ByteLevelTokenizer:
         """The tokenizer that training at `vocab_size` would give, without training: merges nest.
 
@@ -360,6 +373,12 @@ class ByteLevelTokenizer:
         True
         """
         tokens, merges = self.model.tokens, self.model.merges
+        if self.extended_from is not None and self.extended_from <= vocab_size <= self.vocab_size:
+            kept = None if merges is None else [merge for merge in merges if merge[2] < vocab_size]
+            shorter = replace(self.model, tokens=tokens[:vocab_size], merges=kept)
+            resized = ByteLevelTokenizer(shorter, source=self._source)
+            resized.extended_from = self.extended_from
+            return resized
         if vocab_size > self.vocab_size:
             raise InputError(f"cannot resize to {vocab_size:,}: the vocabulary has {self.vocab_size:,} pieces")
         last = max([*self.model.special_tokens.values(), *self.model.added_tokens.values()], default=-1)
@@ -368,7 +387,7 @@ class ByteLevelTokenizer:
             raise InputError(
                 f"cannot resize to {vocab_size:,}: special tokens and bytes take the ids up to {smallest - 1:,}"
             )
-        kept: list[Merge] | None = None
+        kept = None
         if merges is not None:
             # Training stops at the size, even if the next merge would make a special token and add no piece.
             size, kept = smallest, []
@@ -383,8 +402,12 @@ class ByteLevelTokenizer:
         return ByteLevelTokenizer(model, frequencies=frequencies, source=self._source)
 
 
-def _unpickle(model: ByteLevelModel, frequencies: Sequence[int] | None, source: str) -> ByteLevelTokenizer:
-    return ByteLevelTokenizer(model, frequencies=frequencies, source=source)
+def _unpickle(
+    model: ByteLevelModel, frequencies: Sequence[int] | None, source: str, extended_from: int | None = None
+) -> ByteLevelTokenizer:
+    tokenizer = ByteLevelTokenizer(model, frequencies=frequencies, source=source)
+    tokenizer.extended_from = extended_from
+    return tokenizer
 
 
 def _without_unmade(tokens: Sequence[bytes], merges: Sequence[Merge]) -> list[bytes]:

@@ -39,6 +39,8 @@ class Tokenizer(BaseTokenizer):
     """
 
     _resized_from: ref[Tokenizer] | None = None
+    extended_from: int | None = None
+    """The size of the tokenizer that this one extends, if known: smaller sizes go down to it."""
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -99,7 +101,7 @@ class Tokenizer(BaseTokenizer):
         return folder / "tokenizer.model"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self.model_bytes, self._source, self.frequencies)
+        return _unpickle, (self.model_bytes, self._source, self.frequencies, self.extended_from)
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{group.count:,} {group.name}" for group in self.groups())
@@ -151,6 +153,8 @@ class Tokenizer(BaseTokenizer):
         >>> large.resize(12).model_bytes == small.model_bytes
         True
         """
+        if self.extended_from is not None:
+            return self._without_last(vocab_size)
         if self._specs.trainer_spec.auto_character_coverage:
             raise InputError(
                 f"cannot resize to {vocab_size:,}: the model was trained with auto_character_coverage, where a smaller"
@@ -177,8 +181,28 @@ class Tokenizer(BaseTokenizer):
         resized._resized_from = ref(self)
         return resized
 
+    def _without_last(self, vocab_size: int) -> Tokenizer:
+        """An extended tokenizer with fewer new pieces: the last ones are the last that were learned."""
+        smallest = self.extended_from or 0
+        if not smallest <= vocab_size <= self.vocab_size:
+            raise InputError(
+                f"cannot resize to {vocab_size:,}: the tokenizer extends one of {smallest:,} pieces to"
+                f" {self.vocab_size:,}; choose a size between them"
+            )
+        specs = deepcopy(self._specs)
+        specs.ClearField("self_test_data")
+        specs.trainer_spec.vocab_size = vocab_size
+        texts, scores = self._texts[:vocab_size], self._vocabulary.scores[:vocab_size]
+        vocabulary = Vocabulary(texts, scores, list(self._vocabulary.types[:vocab_size]))
+        resized = Tokenizer(vocabulary, specs, texts=texts)
+        resized._resized_from, resized.extended_from = ref(self), smallest
+        return resized
 
-def _unpickle(data: bytes, source: str, frequencies: Mapping[str, int] | None) -> Tokenizer:
+
+def _unpickle(
+    data: bytes, source: str, frequencies: Mapping[str, int] | None, extended_from: int | None = None
+) -> Tokenizer:
     tokenizer = Tokenizer.from_bytes(data, source=source)
+    tokenizer.extended_from = extended_from
     tokenizer.frequencies = frequencies
     return tokenizer

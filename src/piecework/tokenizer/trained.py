@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
+
+from piecework.errors import InputError
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["TrainedTokenizer", "load_trained", "trained_file"]
+__all__ = ["EXTENSION_FILE", "TrainedTokenizer", "load_trained", "trained_file"]
 
 TrainedTokenizer = Tokenizer | ByteLevelTokenizer
 """What training gives. Both have pieces, sizes and merge trees; `AnyTokenizer` is what all tokenizers have."""
+
+EXTENSION_FILE = "extension.json"
+"""What changed, in the folder of an extended tokenizer."""
 
 _FILES = ("tokenizer.model", "tokenizer.json")
 
@@ -30,4 +36,16 @@ def load_trained(folder: Path) -> TrainedTokenizer:
     ByteLevelTokenizer(260 pieces, gpt2)
     """
     path = trained_file(folder)
-    return ByteLevelTokenizer.load(path) if path.suffix == ".json" else Tokenizer.load(path)
+    tokenizer = ByteLevelTokenizer.load(path) if path.suffix == ".json" else Tokenizer.load(path)
+    tokenizer.extended_from = _old_size(folder / EXTENSION_FILE)
+    return tokenizer
+
+
+def _old_size(path: Path) -> int | None:
+    """The size before extending; None if the tokenizer was trained from nothing."""
+    try:
+        return int(orjson.loads(path.read_bytes())["old_size"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{path}: cannot read the size before extending: {error}") from error

@@ -67,6 +67,7 @@ def extend_byte_level(
         merges = [merge for merge in model.merges if merge[2] not in gone]
         merges += [(left, right, number) for number, (left, right) in zip(ids, parts, strict=True)]
     extended = ByteLevelTokenizer(replace(model, tokens=tokens, merges=merges), source=tokenizer._source)
+    extended.extended_from = size
     return Extended(extended, tokenizer, added, tuple(tokenizer.pieces[number] for number in sorted(freed)))
 
 

@@ -135,7 +135,9 @@ def _with_pieces(tokenizer: Tokenizer, added: Sequence[NewPiece]) -> Tokenizer:
     specs: Any = deepcopy(tokenizer._specs)
     specs.ClearField("self_test_data")  # samples of the ids before
     specs.trainer_spec.vocab_size = len(texts)
-    return Tokenizer(_core.Vocabulary(texts, scores, types), specs, texts=texts)
+    extended = Tokenizer(_core.Vocabulary(texts, scores, types), specs, texts=texts)
+    extended.extended_from = tokenizer.vocab_size
+    return extended
 
 
 def falling_scores(below: float, count: int) -> list[float]:

@@ -17,11 +17,10 @@ from piecework.tokenizer.byte_level_files import ranks_bytes
 from piecework.tokenizer.byte_level_json import config_bytes, json_bytes
 from piecework.tokenizer.hf_files import hf_files
 from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import EXTENSION_FILE
 from piecework.training.new_piece import Extended
 
 __all__ = ["EXTENSION_FILE", "extended_files", "extension_record", "save_extended"]
-
-EXTENSION_FILE = "extension.json"
 
 
 def save_extended(

@@ -70,7 +70,8 @@ def _facts(data: StudyData) -> list[tuple[str, str]]:
     sample = (
         f"{100 * float(sampling.train):g}\u00a0% for training, {100 * float(sampling.eval):g}\u00a0% for evaluation"
     )
-    settings = [f"{recipe.vocab_size:,} pieces", *_settings(recipe)]
+    base = [f"extends {study.extend.base}"] if study.extend else []
+    settings = [*base, f"{recipe.vocab_size:,} pieces", *_settings(recipe)]
     known = [f"{name} {version}" for name, version in versions.items() if name in ("piecework", "python")]
     return [
         ("Seed", str(study.seed)),
