@@ -2,7 +2,7 @@
 
 The peers are what one would write: SentencePiece in a pool of processes, which is Megatron's way, and the batch
 encoding of tokenizers and gigatoken. All read the same files, encode with the same model, and write the same two files.
-The slow peers get a tenth of the documents.
+The slow peers get a tenth of the documents, and tokenizers runs once: rates are per MB, so they compare.
 """
 
 import itertools

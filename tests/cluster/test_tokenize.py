@@ -35,6 +35,11 @@ def test_the_same_files_on_a_cluster(tmp_path: Path, tokenizer: pw.Tokenizer, cl
     pw.tokenize(study, tokenizer, out=tmp_path / "there", cluster=cluster, **options)
     assert len(files_in(tmp_path / "here")) > 8
     assert files_in(tmp_path / "there") == files_in(tmp_path / "here")
+    shuffled = {"shard_size": 20_000, "shuffle": 5}
+    pw.tokenize(study, tokenizer, out=tmp_path / "mixed here", threads=1, **shuffled)
+    pw.tokenize(study, tokenizer, out=tmp_path / "mixed there", cluster=cluster, **shuffled)
+    assert "shuffled-00001.bin" in files_in(tmp_path / "mixed here")
+    assert files_in(tmp_path / "mixed there") == files_in(tmp_path / "mixed here")
     (tmp_path / "law_sv-0.jsonl.zst").write_bytes(b"nonsense")
     with pytest.raises(InputError, match=r"law_sv-0.*\.zst"):
         pw.tokenize(study, tokenizer, out=tmp_path / "broken", cluster=cluster, **options)

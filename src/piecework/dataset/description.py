@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 from piecework.common.exact import format_exact
@@ -58,8 +59,6 @@ def describe(
     """The content of tokenized.json. It has no times: the same documents and settings give the same file."""
     sizes = plan.encoding.sizes
     dataset_format = FORMATS[plan.format]
-    # A shuffled shard has documents of all subsets.
-    subsets = [str(shard.subset) for shard in plan.shards] if plan.shuffle is None else [""] * len(plan.names)
     return {
         "format": FORMAT_VERSION,
         "key": plan.key,
@@ -70,29 +69,12 @@ def describe(
                 "folder": folder,
                 "vocab_size": size,
                 "dtype": dataset_format.dtype(size),
-                "tokens": sum(result.tokens[index] for result in results),
+                "tokens": sum(result.tokens(index) for result in results),
             }
             for index, (folder, size) in enumerate(zip(plan.folders, sizes, strict=True))
         ],
         "subsets": _subset_rows(plan, results),
-        "shards": [
-            {
-                "name": name,
-                "subset": subset,
-                "documents": result.statistics["documents"],
-                "tokens": list(result.tokens),
-                "files": [
-                    {
-                        "path": f"{folder}/{name}{file.suffix}".lstrip("/"),
-                        "size_bytes": file.size_bytes,
-                        "checksum": file.checksum,
-                    }
-                    for folder, files in zip(plan.folders, result.files, strict=True)
-                    for file in files
-                ],
-            }
-            for name, subset, result in zip(plan.names, subsets, written, strict=True)
-        ],
+        "shards": list(_shard_rows(plan, written)),
         "inputs": _inputs(plan, results),
         "skipped": [
             {
@@ -107,6 +89,31 @@ def describe(
         ],
         "extra_files": [dict(file) for file in extra_files],
     }
+
+
+def _shard_rows(plan: DatasetPlan, written: Sequence[TokenizedShard]) -> Iterator[dict[str, Any]]:
+    sizes = len(plan.folders)
+    # A shuffled shard has documents of all subsets.
+    subsets = [tuple(map(str, shard.subsets)) for shard in plan.shards] if plan.shuffle is None else repeat(("",))
+    for names, own_subsets, result in zip(plan.names, subsets, written, strict=plan.shuffle is None):
+        for index, (name, subset, output) in enumerate(zip(names, own_subsets, result.outputs, strict=True)):
+            files = result.files[index * sizes : (index + 1) * sizes]
+            if any(files):
+                yield {
+                    "name": name,
+                    "subset": subset,
+                    "documents": output.statistics["documents"],
+                    "tokens": list(output.tokens),
+                    "files": [
+                        {
+                            "path": f"{folder}/{name}{file.suffix}".lstrip("/"),
+                            "size_bytes": file.size_bytes,
+                            "checksum": file.checksum,
+                        }
+                        for folder, own in zip(plan.folders, files, strict=True)
+                        for file in own
+                    ],
+                }
 
 
 def skipped_records(plan: DatasetPlan, results: Sequence[TokenizedShard]) -> dict[SubsetName, Skipped]:
@@ -124,9 +131,10 @@ def _subset_rows(plan: DatasetPlan, results: Sequence[TokenizedShard]) -> list[d
     statistics: dict[SubsetName, Counter[str]] = {subset.name: Counter() for subset in plan.source.subsets}
     tokens = {subset.name: [0] * sizes for subset in plan.source.subsets}
     for shard, result in zip(plan.shards, results, strict=True):
-        statistics[shard.subset].update(result.statistics)
-        for index, count in enumerate(result.tokens):
-            tokens[shard.subset][index] += count
+        for name, output in zip(shard.subsets, result.outputs, strict=True):
+            statistics[name].update(output.statistics)
+            for index, count in enumerate(output.tokens):
+                tokens[name][index] += count
     totals = [sum(counts[index] for counts in tokens.values()) for index in range(sizes)]
     return [
         {
@@ -143,6 +151,7 @@ def _subset_rows(plan: DatasetPlan, results: Sequence[TokenizedShard]) -> list[d
             ],
         }
         for subset in plan.source.subsets
+        if subset.weight
     ]
 
 
@@ -152,9 +161,9 @@ def _inputs(plan: DatasetPlan, results: Sequence[TokenizedShard]) -> list[dict[s
     for shard, result in zip(plan.shards, results, strict=True):
         for part, digest in zip(shard.slices, result.hashes, strict=True):
             name = relative_name(part.file.path, plan.source.folder)
+            subsets = ", ".join(map(str, shard.subsets))
             row = files.setdefault(
-                (str(shard.subset), name),
-                {"path": name, "subset": str(shard.subset), "size_bytes": part.file.size_bytes, "sha256": []},
+                (subsets, name), {"path": name, "subset": subsets, "size_bytes": part.file.size_bytes, "sha256": []}
             )
             if digest:
                 stop = None if part.file.format == "parquet" else part.stop

@@ -75,6 +75,8 @@ def _parent_bytes(plan: DatasetPlan) -> int:
 
 def _process_bytes(plan: DatasetPlan) -> int:
     has_parquet = any(part.file.format == "parquet" for shard in plan.shards for part in shard.slices)
-    writer = WRITER_BYTES[plan.format] if plan.shuffle is None else SPILL_BYTES
+    # A file of several languages becomes a file for each.
+    subsets = max(len(shard.subsets) for shard in plan.shards)
+    writer = subsets * WRITER_BYTES[plan.format] if plan.shuffle is None else SPILL_BYTES
     sizes = sum(PIECE_BYTES * size + writer for size in plan.encoding.sizes)
     return PROCESS_BYTES + (PARQUET_BYTES if has_parquet else 0) + sizes

@@ -91,7 +91,7 @@ def _own_names(plan: DatasetPlan) -> set[str]:
         return {name for folder in plan.folders for name in (folder, f"{folder}/")}
     from piecework.dataset.formats import SUFFIXES
 
-    return {f"{name}{suffix}" for name in plan.names for suffix in SUFFIXES[plan.format]}
+    return {f"{name}{suffix}" for names in plan.names for name in names for suffix in SUFFIXES[plan.format]}
 
 
 def _remove(folder: Location, description: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from piecework.dataset.formats import FORMATS, FormatName
 from piecework.dataset.shard_store import ShardTarget
 from piecework.dataset.sizes import nested_sizes
 from piecework.errors import InputError
-from piecework.study.subsets import Subset, find_subsets
+from piecework.study.subsets import Subset, distinct_files, find_subsets
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 
 if TYPE_CHECKING:
@@ -56,12 +56,8 @@ class Source:
     @classmethod
     def from_study(cls, study: Study) -> Source:
         """All documents of a study's subsets, with their weights."""
-        subsets = tuple(subset for subset in find_subsets(study) if subset.weight)
-        if field := next((subset.language_field for subset in subsets if subset.language_field), None):
-            raise InputError(
-                f'language_field = "{field}" in the study: a training shard holds documents of one language; '
-                "split the files by language, or tokenize the files themselves"
-            )
+        # Weight 0 leaves a subset out; in a file of several languages its records are passed over.
+        subsets = tuple(subset for subset in find_subsets(study) if subset.weight or subset.language_field)
         return cls(subsets, study.folder, study.name, study.recipe.count_settings().clean_up, study.seed, is_study=True)
 
     @classmethod
@@ -91,8 +87,8 @@ class DatasetPlan:
     source: Source
     shards: tuple[Shard, ...]
     """In the order of their documents."""
-    names: tuple[str, ...]
-    """Of the dataset's shards, without a suffix. Unless they are shuffled, they are those of `shards`."""
+    names: tuple[tuple[str, ...], ...]
+    """Of the dataset's shards, without a suffix. Unless they are shuffled, those of the subsets of `shards`."""
     format: FormatName
     encoding: EncodingSettings
     folders: tuple[str, ...]
@@ -114,10 +110,10 @@ class DatasetPlan:
         if self.shuffle is None:
             keys = [shard.key for shard in self.shards]
         else:
-            keys = [hashlib.blake2b(f"{self.key} {name}".encode(), digest_size=16).hexdigest() for name in self.names]
+            keys = [hashlib.blake2b(f"{self.key} {name}".encode(), digest_size=16).hexdigest() for [name] in self.names]
         return tuple(
-            ShardTarget(key, tuple(f"{folder}/{name}".lstrip("/") for folder in self.folders))
-            for key, name in zip(keys, self.names, strict=True)
+            ShardTarget(key, tuple(f"{folder}/{name}".lstrip("/") for name in names for folder in self.folders))
+            for key, names in zip(keys, self.names, strict=True)
         )
 
     @property
@@ -179,12 +175,13 @@ def make_plan(
             [
                 *(subset.category, subset.language, subset.text_field, subset.documents, subset.code_token),
                 format_exact(subset.weight),
+                *([] if subset.language_field is None else [subset.language_field]),
             ]
             for subset in source.subsets
         ],
     }
     if shard_bytes is None:
-        size_bytes = sum(subset.size_bytes for subset in source.subsets)
+        size_bytes = sum(file.size_bytes for file in distinct_files(source.subsets))
         shard_bytes = min(max(SMALLEST_SHARD_BYTES, size_bytes // MOST_SHARDS), LARGEST_SHARD_BYTES)
     shards = plan_shards(
         source.subsets,
@@ -197,20 +194,20 @@ def make_plan(
     names = _names(source, shards)
     if shuffle is not None:
         count = -(-sum(shard.size_bytes for shard in shards) // shard_bytes)
-        names = tuple(f"shuffled-{number:05d}" for number in range(min(max(1, count), MOST_BUCKETS)))
+        names = tuple((f"shuffled-{number:05d}",) for number in range(min(max(1, count), MOST_BUCKETS)))
         settings["shuffle"] = shuffle
     key = hashlib.sha256("".join([json.dumps(settings), *(shard.key for shard in shards)]).encode()).hexdigest()
     folders = tuple(str(size) for size in wanted) if sizes else ("",)
     return DatasetPlan(source, tuple(shards), names, format_name, encoding, folders, settings, key, shuffle)
 
 
-def _names(source: Source, shards: Sequence[Shard]) -> tuple[str, ...]:
-    numbers: Counter[SubsetName] = Counter()
+def _names(source: Source, shards: Sequence[Shard]) -> tuple[tuple[str, ...], ...]:
+    numbers: Counter[str] = Counter()
     names = []
     for shard in shards:
-        prefix = str(shard.subset) if source.is_study else source.name
-        names.append(f"{prefix}-{numbers[shard.subset]:05d}")
-        numbers[shard.subset] += 1
+        prefixes = [str(name) if source.is_study else source.name for name in shard.subsets]
+        names.append(tuple(f"{prefix}-{numbers[prefix]:05d}" for prefix in prefixes))
+        numbers.update(prefixes)
     return tuple(names)
 
 

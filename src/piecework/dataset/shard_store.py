@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ PUBLISHING = "publishing"
 
 @dataclass(frozen=True, slots=True)
 class ShardTarget:
-    """A shard's key and the paths of its files in the dataset, without suffixes; one for each size."""
+    """A shard's key and the paths of its files in the dataset, without suffixes; for each subset one for each size."""
 
     key: str
     stems: tuple[str, ...]
@@ -43,9 +43,19 @@ class ShardStore(Protocol):
         """The result of a shard that is whole; else None."""
 
 
-def stem_in(folder: Path, size_index: int) -> Path:
-    """The path of a shard's files in its own folder, without suffix."""
-    return folder / str(size_index)
+def stem_in(folder: Path, index: int) -> Path:
+    """The path of a shard's files in its own folder, without suffix; `index` is that of the target's stem."""
+    return folder / str(index)
+
+
+def remove_files(
+    folder: Path, files: Sequence[tuple[WrittenFile, ...]], *, first: int = 0
+) -> list[tuple[WrittenFile, ...]]:
+    """Remove files without documents, which some readers refuse; the files that are left: none."""
+    for index, written in enumerate(files, first):
+        for file in written:
+            Path(f"{stem_in(folder, index)}{file.suffix}").unlink()
+    return [()] * len(files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from typing import Any
 from piecework.dataset.encoding import EncodingSettings
 from piecework.dataset.formats import FORMATS, FormatName
 from piecework.dataset.raw_files import HashedFile, WrittenFile
-from piecework.dataset.shard_result import TokenizedShard
-from piecework.dataset.shard_store import PARTIAL, LocalStore, ShardTarget, stem_in
+from piecework.dataset.shard_result import SubsetOutput, TokenizedShard
+from piecework.dataset.shard_store import PARTIAL, LocalStore, ShardTarget, remove_files, stem_in
 
 __all__ = ["Bucket", "GatherJob", "SpillWriter", "gather_bucket"]
 
@@ -136,7 +136,10 @@ def gather_bucket(job: GatherJob, bucket: Bucket, report: Callable[[int], None])
                     writer.add(ids, own)
             gathered.unlink()
             files.append(tuple(writer.close()))
-        result = TokenizedShard(Counter({"documents": documents}), tuple(tokens), (), (), tuple(files))
+        output = SubsetOutput("", Counter({"documents": documents}), tuple(tokens))
+        if not documents:
+            files = remove_files(folder, files)
+        result = TokenizedShard((output,), (), (), tuple(files))
         job.store.finish(folder, bucket.target, result)
     report(bucket.size_bytes)
     return result

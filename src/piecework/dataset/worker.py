@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +15,7 @@ from piecework.common.subset_name import SubsetName
 from piecework.corpus.inputs import Slice
 from piecework.corpus.limits import Limits
 from piecework.corpus.readers import Documents, open_batches
+from piecework.corpus.record_languages import RecordLanguages
 from piecework.corpus.sampling import Sampler
 from piecework.corpus.skipped import Skipped
 from piecework.counting.partial import SliceResult
@@ -23,8 +24,8 @@ from piecework.counting.worker import check_nothing_skipped, check_unchanged, en
 from piecework.dataset.encoding import EncodingSettings, cached_encoder
 from piecework.dataset.formats import FORMATS, FormatName
 from piecework.dataset.raw_files import ShardWriter
-from piecework.dataset.shard_result import TokenizedShard
-from piecework.dataset.shard_store import LocalStore, RemoteStore, ShardTarget, stem_in
+from piecework.dataset.shard_result import SubsetOutput, TokenizedShard
+from piecework.dataset.shard_store import LocalStore, RemoteStore, ShardTarget, remove_files, stem_in
 from piecework.dataset.shuffle import SpillWriter
 from piecework.errors import InputError
 
@@ -56,28 +57,36 @@ class TokenizeJob:
     """The seed and the number of buckets of a shuffle."""
 
     def open_writers(self, folder: Path, shard: Shard) -> list[ShardWriter]:
-        """The writers of a shard's files, one for each vocabulary size."""
-        stems = [(stem_in(folder, index), width) for index, width in enumerate(self.encoding.widths)]
+        """The writers of a shard's files, for each subset one for each vocabulary size; a shuffle mixes the subsets."""
+        widths = self.encoding.widths
         if self.shuffle is not None:
             seed, buckets = self.shuffle
             name = self.targets[shard.key].stems[0]  # the number of the shard: a corpus may move
-            return [SpillWriter(stem, width, seed=f"{seed} {name}", buckets=buckets) for stem, width in stems]
-        return [FORMATS[self.format].open(stem, width, self.tokenizer_name) for stem, width in stems]
+            return [
+                SpillWriter(stem_in(folder, index), width, seed=f"{seed} {name}", buckets=buckets)
+                for index, width in enumerate(widths)
+            ]
+        widths *= len(shard.subsets)
+        open_writer = FORMATS[self.format].open
+        return [open_writer(stem_in(folder, index), width, self.tokenizer_name) for index, width in enumerate(widths)]
 
 
 def tokenize_shard(job: TokenizeJob, shard: Shard, report: Callable[[int], None]) -> TokenizedShard:
     """Write the files of a shard; `report` gets the number of stored bytes read since the last call."""
-    encoder = cached_encoder(job.encoding)
+    sizes = len(job.encoding.sizes)
     target = job.targets[shard.key]
-    copies = _Copies(job, shard.subset)
-    statistics: Counter[str] = Counter()
-    tokens = [0] * len(job.encoding.sizes)
     slices = []
     hashes = []
     with job.store.new(target) as folder:
         writers = job.open_writers(folder, shard)
+        outputs = {
+            name.language: _Output(job, shard, name, writers[index * sizes % len(writers) :][:sizes])
+            for index, name in enumerate(shard.subsets)
+        }
         for part in shard.slices:
-            skipped = Skipped()
+            languages = None if shard.language_field is None else RecordLanguages(shard.language_field)
+            by_language = {} if languages is None else languages.skipped
+            skipped = by_language.setdefault(shard.default_language, Skipped())
             lines = 0
             for batch in open_batches(
                 [part],
@@ -87,31 +96,66 @@ def tokenize_shard(job: TokenizeJob, shard: Shard, report: Callable[[int], None]
                 skipped=skipped,
                 clean_up=shard.clean_up,
                 limits=LIMITS,
+                languages=languages,
             ):
                 if job.strict:
-                    check_nothing_skipped(part, {shard.subset.language: skipped})
+                    check_nothing_skipped(part, by_language)
                 lines += batch.lines
-                statistics["read_documents"] += len(batch.documents)
-                documents = copies.apply(batch.documents)
-                if len(documents):
-                    found = encoder.encode(documents, code_token=shard.code_token, threads=job.threads)
-                    statistics["documents"] += len(documents)
-                    statistics["text_bytes"] += found.text_bytes
-                    for index, (writer, (ids, lengths)) in enumerate(zip(writers, found.ids, strict=True)):
-                        writer.add(ids, lengths)
-                        tokens[index] += len(ids) // job.encoding.widths[index]
-                    statistics["empty_documents"] += array("I", found.ids[0][1]).count(0)
+                if batch.by_language is None:
+                    outputs[shard.default_language].add(batch.documents)
+                else:
+                    for language, documents in sorted(batch.by_language.items()):
+                        outputs[language].add(documents)
                 report(batch.read_bytes)
             if job.strict:
-                check_nothing_skipped(part, {shard.subset.language: skipped})
+                check_nothing_skipped(part, by_language)
             hashes.append(_hash(part))
             check_unchanged(part)
-            slices.append(SliceResult.from_skipped(lines, {shard.subset.language: skipped}))
-            statistics["skipped_records"] += skipped.total
-        files = tuple(tuple(writer.close()) for writer in writers)
-        result = TokenizedShard(statistics, tuple(tokens), tuple(slices), tuple(hashes), files)
+            slices.append(SliceResult.from_skipped(lines, by_language))
+            for language, records in by_language.items():
+                if language in outputs:
+                    outputs[language].statistics["skipped_records"] += records.total
+        files = [tuple(writer.close()) for writer in writers]
+        if job.shuffle is None:
+            for index, output in enumerate(outputs.values()):
+                if not output.statistics["documents"]:
+                    first = index * sizes
+                    files[first : first + sizes] = remove_files(folder, files[first : first + sizes], first=first)
+        results = tuple(output.result() for output in outputs.values())
+        result = TokenizedShard(results, tuple(slices), tuple(hashes), tuple(files))
         job.store.finish(folder, target, result)
     return result
+
+
+class _Output:
+    """Encodes the documents of one subset and hands their ids to its writers."""
+
+    def __init__(self, job: TokenizeJob, shard: Shard, name: SubsetName, writers: Sequence[ShardWriter]) -> None:
+        self._job = job
+        self._name = name
+        self._code_token = shard.code_token
+        self._copies = _Copies(job, name)
+        self._encoder = cached_encoder(job.encoding)
+        self._writers = writers
+        self._tokens = [0] * len(job.encoding.sizes)
+        self.statistics: Counter[str] = Counter()
+
+    def add(self, documents: Documents) -> None:
+        statistics, widths = self.statistics, self._job.encoding.widths
+        statistics["read_documents"] += len(documents)
+        documents = self._copies.apply(documents)
+        if not len(documents):
+            return
+        found = self._encoder.encode(documents, code_token=self._code_token, threads=self._job.threads)
+        statistics["documents"] += len(documents)
+        statistics["text_bytes"] += found.text_bytes
+        for index, (writer, (ids, lengths)) in enumerate(zip(self._writers, found.ids, strict=True)):
+            writer.add(ids, lengths)
+            self._tokens[index] += len(ids) // widths[index]
+        statistics["empty_documents"] += array("I", found.ids[0][1]).count(0)
+
+    def result(self) -> SubsetOutput:
+        return SubsetOutput(self._name.language, self.statistics, tuple(self._tokens))
 
 
 class _Copies:
