@@ -159,9 +159,10 @@ void count_document(std::string_view document, bool known_valid, const CountSett
   if (document.empty()) return;
   statistics.bytes += document.size();
   std::string repaired;
-  if (!known_valid && find_invalid_utf8(document) != document.size() && max_line_bytes == 0) {
+  if (max_line_bytes == 0 && !normalizer && !known_valid && find_invalid_utf8(document) != document.size()) {
     repaired = replace_invalid_utf8(document, statistics.invalid_bytes);
     document = repaired;
+    known_valid = true;
   }
   if (max_line_bytes == 0 && !normalizer && !contains_unknown_mark(document)) {
     split(document, how, copies, table, statistics);
@@ -185,9 +186,10 @@ void count_document(std::string_view document, bool known_valid, const CountSett
       ++statistics.long_lines;
     } else if (contains_unknown_mark(line)) {
       ++statistics.marked_lines;
-    } else if (max_line_bytes && !known_valid && find_invalid_utf8(line) != line.size()) {
+    } else if (!known_valid && find_invalid_utf8(line) != line.size()) {
       repaired = replace_invalid_utf8(line, statistics.invalid_bytes);
-      count_line(repaired);
+      // The rules do not apply to the U+FFFD of an invalid byte: nmt_nfkc makes a space of a U+FFFD in the text.
+      count_line(normalizer ? line : repaired);
     } else {
       count_line(line);
     }

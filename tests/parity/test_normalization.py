@@ -1,5 +1,6 @@
 """Training on normalised text: the same bytes as SentencePiece, with its rules and with rules from a file."""
 
+import io
 import random
 import unicodedata
 from pathlib import Path
@@ -69,6 +70,24 @@ def test_spm_train_with_its_own_defaults(tmp_path: Path) -> None:
     ours = train_model({**arguments, "vocab_size": 6_000})
     assert_same_model(ours.model, (tmp_path / "m.model").read_bytes())
     assert ours.vocab == (tmp_path / "m.vocab").read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("limit", [4_192, 2**30])
+def test_rules_do_not_apply_to_invalid_bytes(tmp_path: Path, name: str, limit: int) -> None:
+    """nmt_nfkc makes a space of U+FFFD, but not of an invalid byte."""
+    (tmp_path / "text.txt").write_bytes(b"\xb3P \xff\xfeha\n\xe2\x82\na \xef\xbf\xbdb\xffc \xff d\n")
+    arguments: dict[str, Any] = {
+        "input": str(tmp_path / "text.txt"),
+        "model_type": "bpe",
+        "vocab_size": 60,
+        "hard_vocab_limit": False,
+        "normalization_rule_name": name,
+        "max_sentence_length": limit,
+    }
+    theirs = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(**arguments, model_writer=theirs, minloglevel=2)
+    assert_same_model(train_model(arguments).model, theirs.getvalue())
 
 
 @pytest.mark.parametrize("prefix", [True, False])
