@@ -1,7 +1,9 @@
 """Every format holds the ids that SentencePiece and tokenizers give, document by document."""
 
 import json
+import os
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import tokenizers
 import zstandard
 
 import piecework as pw
+from counting.corpora import jsonl
 from dataset.readers import READERS, read_dataset, read_megatron, read_with_library
 from piecework._core import IdPacker
 from piecework.corpus.limits import Limits
@@ -21,6 +24,10 @@ from piecework.dataset.formats import FORMAT_NAMES, FORMATS, SUFFIXES
 from piecework.dataset.megatron import MegatronWriter
 
 Processor = sentencepiece.SentencePieceProcessor
+
+
+# A document of 300 MB, or of 70 MB, which is more than counting takes.
+LONG_WORDS = 18_750_000 if os.environ.get("PIECEWORK_PARITY") == "all" else 4_400_000
 
 
 @pytest.mark.parametrize("to", FORMAT_NAMES)
@@ -99,15 +106,50 @@ def test_no_document_and_empty_documents(tmp_path: Path, to: str) -> None:
         assert [len(document) for document in READERS[to][0](tmp_path / name)] == lengths
 
 
-def test_offsets_past_four_gigabytes(tmp_path: Path) -> None:
-    """More than 2³² tokens: the index alone is checked, with lengths as if so much had been written."""
+# More than 2³² tokens. What would be 24 GB of ids is left out, or is a hole in a sparse file.
+HUGE = np.array([2_000_000_000, 2_000_000_000, 2_000_000_000, 5], "<u4")
+HUGE_ENDS = [2_000_000_000, 4_000_000_000, 6_000_000_000, 6_000_000_005]
+
+
+def test_megatron_past_four_billion_tokens(tmp_path: Path) -> None:
     writer = MegatronWriter(tmp_path / "a", 4, "")
-    lengths = np.array([2_000_000_000, 2_000_000_000, 2_000_000_000, 5], "<u4")
-    writer.add(b"", lengths.tobytes())
+    writer.add(b"", HUGE.tobytes())
     writer.close()
-    index = (tmp_path / "a.idx").read_bytes()
-    offsets = np.frombuffer(index, "<i8", 4, 34 + 16).tolist()
+    offsets = np.frombuffer((tmp_path / "a.idx").read_bytes(), "<i8", 4, 34 + 16).tolist()
     assert offsets == [0, 8_000_000_000, 16_000_000_000, 24_000_000_000]
+
+
+def test_datatrove_past_four_billion_tokens(tmp_path: Path) -> None:
+    writer = FORMATS["datatrove"].open(tmp_path / "a", 2, "t")
+    writer.add(b"", HUGE.tobytes())
+    writer.close()
+    assert np.fromfile(tmp_path / "a.ds.index", "<u8").tolist() == HUGE_ENDS
+    assert (tmp_path / "a.ds.metadata").read_text().split("\n") == ["t|2", "6000000005", "6.00 GT"]
+
+
+def test_numpy_past_four_billion_tokens(tmp_path: Path) -> None:
+    writer = FORMATS["numpy"].open(tmp_path / "a", 2, "t")
+    writer.add(b"", HUGE.tobytes())
+    writer.close()
+    with (tmp_path / "a.npy").open("r+b") as file:
+        file.seek(128 + 2 * HUGE_ENDS[2])
+        file.write(np.arange(5, dtype="<u2").tobytes())
+    ids, bounds = np.load(tmp_path / "a.npy", mmap_mode="r"), np.load(tmp_path / "a.documents.npy")
+    assert len(ids) == HUGE_ENDS[-1]
+    assert ids[bounds[3] : bounds[4]].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_more_pieces_than_uint16_holds(tmp_path: Path, byte_level: pw.ByteLevelTokenizer) -> None:
+    """A vocabulary of 70,000: the ids of its last pieces are in every format as they are."""
+    own = byte_level.model
+    tokens = [*own.tokens, *[b""] * (70_000 - len(own.tokens))]
+    tokenizer = pw.ByteLevelTokenizer(replace(own, tokens=tokens, special_tokens={"<|last|>": 69_999}))
+    (tmp_path / "a.jsonl").write_bytes(jsonl(["tack så", "mycket"]))
+    expected = [[*ids, 69_999] for ids in byte_level.encode_batch(["tack så", "mycket"])]
+    for to in FORMAT_NAMES:
+        dataset = pw.tokenize(tmp_path / "a.jsonl", tokenizer, out=tmp_path / to, to=to, eos="<|last|>", threads=1)
+        assert dataset.description["datasets"][0]["dtype"] in ("int32", "uint32")
+        assert read_dataset(tmp_path / to, to) == expected
 
 
 def test_an_id_never_overflows(tokenizer: pw.Tokenizer) -> None:
@@ -126,7 +168,7 @@ def test_long_documents_are_taken(tmp_path: Path, tokenizer: pw.Tokenizer, monke
     """Longer than counting takes; the limit of datasets is lowered here to see that it holds."""
     assert worker.LIMITS.document_bytes > 300_000_000
     path = tmp_path / "a.jsonl"
-    long = "tack så mycket " * 5_000_000
+    long = "tack så mycket " * LONG_WORDS
     path.write_text(json.dumps({"text": long}) + "\n" + json.dumps({"text": "hej"}) + "\n")
     dataset = pw.tokenize(path, tokenizer, out=tmp_path / "ids", threads=1)
     assert (dataset.documents, dataset.description["skipped"]) == (2, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
@@ -173,9 +174,4 @@ def _inputs(plan: DatasetPlan, results: Sequence[TokenizedShard]) -> list[dict[s
 
 def file_row(path: str, data: bytes) -> dict[str, Any]:
     """The description of a small file that is written beside the shards."""
-    import hashlib
-
-    from piecework.common.manifest import DIGEST_BYTES
-
-    checksum = hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
-    return {"path": path, "size_bytes": len(data), "checksum": checksum}
+    return {"path": path, "size_bytes": len(data), "checksum": hashlib.sha256(data).hexdigest()}

@@ -14,15 +14,13 @@ __all__ = ["HashedFile", "Lengths", "ShardWriter", "WrittenFile"]
 
 from dataclasses import dataclass
 
-from piecework.common.manifest import DIGEST_BYTES, checksum_of_file
-
 # Lengths are read back in blocks of this many, so that memory does not grow with the number of documents.
 BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file of a shard: how its name ends, its size and its checksum."""
+    """A file of a shard: how its name ends, its size and its SHA-256."""
 
     suffix: str
     size_bytes: int
@@ -31,7 +29,17 @@ class WrittenFile:
     @classmethod
     def at(cls, path: Path, suffix: str) -> Self:
         """The file that was written at this path; it is read again."""
-        return cls(suffix, path.stat().st_size, checksum_of_file(path))
+        return cls(suffix, path.stat().st_size, sha256_of_file(path))
+
+    def is_whole(self, path: Path) -> bool:
+        """Whether the file at this path is still as it was written."""
+        return path.is_file() and path.stat().st_size == self.size_bytes and sha256_of_file(path) == self.checksum
+
+
+def sha256_of_file(path: Path) -> str:
+    """The checksum of a file. Processors have instructions for SHA-256: it takes half the time of BLAKE2b."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class ShardWriter(Protocol):
@@ -49,7 +57,7 @@ class HashedFile:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb")
-        self._digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        self._digest = hashlib.sha256()
         self.size_bytes = 0
 
     def write(self, data: bytes | array[int]) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Protocol
 
 from piecework.common.files import replace_atomically
-from piecework.common.manifest import checksum_of_file
 from piecework.common.storage import RemotePath, upload
 from piecework.counting.partial import PartialResults
 from piecework.dataset.raw_files import WrittenFile
@@ -85,17 +84,13 @@ class LocalStore:
             result = TokenizedShard.from_json((folder / MANIFEST).read_bytes())
             for index, files in enumerate(result.files):
                 for file in files:
-                    if not self._is_whole(Path(f"{stem_in(folder, index)}{file.suffix}"), file):
+                    if not file.is_whole(Path(f"{stem_in(folder, index)}{file.suffix}")):
                         published = self.folder / f"{target.stems[index]}{file.suffix}"
-                        if not self._is_publishing() or not self._is_whole(published, file):
+                        if not self._is_publishing() or not file.is_whole(published):
                             return None
         except (OSError, ValueError):
             return None
         return result
-
-    @staticmethod
-    def _is_whole(path: Path, file: WrittenFile) -> bool:
-        return path.is_file() and path.stat().st_size == file.size_bytes and checksum_of_file(path) == file.checksum
 
     def _is_publishing(self) -> bool:
         return (self.folder / PARTIAL / PUBLISHING).exists()
