@@ -216,3 +216,36 @@ def test_pickle() -> None:
     processor = SentencePieceProcessor(model_proto=model("bytes"), out_type=str, add_bos=True)
     again = pickle.loads(pickle.dumps(processor))
     assert again.encode(TEXTS) == processor.encode(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("method", "argument"),
+    [
+        ("id_to_piece", 10**12),
+        ("get_score", [10**12]),
+        ("decode", [10**12]),
+        ("piece_to_id", ["a", ["b"]]),
+        ("piece_to_id", np.array(["a", "b"])),
+        ("normalize", ["a", ["b"]]),
+        ("load", 5),
+        ("load_from_file", None),
+        ("load_from_file", "a\x00b"),
+    ],
+)
+def test_unusual_arguments(method: str, argument: Any) -> None:
+    data = model(next(iter(SETTINGS)))
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=data)
+    ours = SentencePieceProcessor(model_proto=data)
+    assert outcome(lambda: getattr(ours, method)(argument)) == outcome(lambda: getattr(theirs, method)(argument))
+
+
+@pytest.mark.parametrize("method", ["bos_id", "eos_id", "pad_id", "unk_id", "serialized_model_proto", "get_piece_size"])
+def test_questions_without_a_model(method: str) -> None:
+    ours, theirs = SentencePieceProcessor(), sentencepiece.SentencePieceProcessor()
+    assert outcome(getattr(ours, method)) == outcome(getattr(theirs, method))
+
+
+@pytest.mark.parametrize(("method", "argument"), [("encode", 3), ("id_to_piece", 3), ("is_byte", "a"), ("decode", [3])])
+def test_errors_without_a_model(method: str, argument: Any) -> None:
+    ours, theirs = SentencePieceProcessor(), sentencepiece.SentencePieceProcessor()
+    assert outcome(lambda: getattr(ours, method)(argument)) == outcome(lambda: getattr(theirs, method)(argument))

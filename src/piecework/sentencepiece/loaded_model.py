@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class LoadedModel:
-    """What a processor knows about its model; without one, every method but loading raises RuntimeError."""
+    """What a processor knows about its model. Without one it has no pieces and no ids, and cannot encode."""
 
     _loaded: Tokenizer | None = None
 
@@ -53,11 +54,13 @@ class LoadedModel:
 
     def load_from_file(self, filename: str | bytes) -> bool:
         """Load the model in a file."""
-        path = Path(filename if isinstance(filename, str) else filename.decode())
+        if not isinstance(filename, str | bytes):
+            raise TypeError(f"a file name is str or bytes, not {type(filename).__name__}")
+        path = Path(os.fsdecode(filename))
         try:
             data = path.read_bytes()
-        except OSError as error:
-            raise RuntimeError(f'"{path}": {error.strerror}') from error
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            raise RuntimeError(f'"{path}": {getattr(error, "strerror", error)}') from error
         return self._set_model(data, source=str(path))
 
     def load_from_serialized_proto(self, serialized: Any) -> bool:
@@ -93,17 +96,20 @@ class LoadedModel:
         """The id of a piece, or of each piece in a sequence; the unknown id if there is no such piece."""
         if isinstance(piece, str | bytes):
             return self._ids.get(as_text(piece), self.unk_id())
-        if not isinstance(piece, Sequence):
+        if not isinstance(piece, Sequence | np.ndarray):
             raise TypeError(f"a piece is str or bytes, not {type(piece).__name__}")
-        return [self.piece_to_id(each) for each in piece]
+        pieces = list(piece)
+        if not all(isinstance(each, str | bytes) for each in pieces):
+            raise TypeError("pieces are str or bytes, all of them")
+        return [self.piece_to_id(each) for each in pieces]
 
     def id_to_piece(self, id: Any) -> Any:  # noqa: A002
         """The piece of an id, or of each id in a sequence."""
-        return self._each(id, self._tokenizer._texts.__getitem__)
+        return self._each(id, lambda number: self._tokenizer._texts[number])
 
     def get_score(self, id: Any) -> Any:  # noqa: A002
         """The score of an id, or of each id in a sequence."""
-        return self._each(id, self._tokenizer._vocabulary.scores.__getitem__)
+        return self._each(id, lambda number: self._tokenizer._vocabulary.scores[number])
 
     def is_unknown(self, id: Any) -> Any:  # noqa: A002
         """Whether an id is the unknown piece."""
@@ -123,31 +129,35 @@ class LoadedModel:
 
     def unk_id(self) -> int:
         """The id of the unknown piece."""
-        return next((piece.id for piece in self._tokenizer._meta_pieces if piece.type == "unknown"), -1)
+        pieces = [] if self._loaded is None else self._loaded._meta_pieces
+        return next((piece.id for piece in pieces if piece.type == "unknown"), -1)
 
     def bos_id(self) -> int:
         """The id of the piece that starts a sentence, or -1."""
-        return self._control_id(self._tokenizer._specs.trainer_spec.bos_piece)
+        return self._control_id("bos_piece")
 
     def eos_id(self) -> int:
         """The id of the piece that ends a sentence, or -1."""
-        return self._control_id(self._tokenizer._specs.trainer_spec.eos_piece)
+        return self._control_id("eos_piece")
 
     def pad_id(self) -> int:
         """The id of the padding piece, or -1."""
-        return self._control_id(self._tokenizer._specs.trainer_spec.pad_piece)
+        return self._control_id("pad_piece")
 
     def serialized_model_proto(self) -> bytes:
         """The bytes of the model."""
-        return self._tokenizer.model_bytes
+        return b"" if self._loaded is None else self._loaded.model_bytes
 
-    def _control_id(self, text: str) -> int:
-        pieces = self._tokenizer._meta_pieces
+    def _control_id(self, field: str) -> int:
+        if self._loaded is None:
+            return -1
+        text = getattr(self._loaded._specs.trainer_spec, field)
+        pieces = self._loaded._meta_pieces
         return next((piece.id for piece in pieces if piece.type == "control" and piece.text == text), -1)
 
     def _has_type(self, kind: Literal["unknown", "control", "unused", "byte"]) -> Callable[[int], bool]:
-        types, number = self._tokenizer._vocabulary.types, TYPE_NUMBERS[kind]
-        return lambda piece_id: types[piece_id] == number
+        number = TYPE_NUMBERS[kind]
+        return lambda piece_id: self._tokenizer._vocabulary.types[piece_id] == number
 
     def _each(self, ids: Any, function: Callable[[int], Result]) -> Result | list[Result]:
         if isinstance(ids, int | np.integer):
@@ -158,8 +168,10 @@ class LoadedModel:
         return [function(number) for number in numbers]
 
     def _check(self, ids: Iterable[int]) -> None:
-        size = self._tokenizer.vocab_size
+        size = self.get_piece_size()
         for number in ids:
+            if not -(1 << 31) <= number < 1 << 31:
+                raise TypeError(f"id {number} does not fit into 32 bits")
             if not 0 <= number < size:
                 raise IndexError(f"id {number} is not in the vocabulary of {size:,} pieces")
 

@@ -103,13 +103,13 @@ class SentencePieceProcessor(LoadedModel):
             reverse=self._reverse if reverse is None else reverse,
             emit_unk_piece=self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece,
         )
-        tokenizer = self._tokenizer
         if kind in ("proto", "serialized_proto", "offset_mapping") and options.any:
             raise RuntimeError(f"add_bos, add_eos, reverse and emit_unk_piece cannot be used with {kind}")
         texts = input if isinstance(input, list) else [input]
         for text in texts:
             if not isinstance(text, str | bytes):
                 raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
+        tokenizer = self._tokenizer
         if kind is int or kind == "numpy":
             ids = [options.around(each, self) for each in tokenizer.encode_batch(texts, threads=threads)]
             results: list[Any] = [np.array(each, np.int32) for each in ids] if kind == "numpy" else ids
@@ -206,7 +206,6 @@ class SentencePieceProcessor(LoadedModel):
         return results if is_batch else results[0]
 
     def _decode_one(self, row: Any, kind: ReturnType, *, are_pieces: bool, return_bytes: bool | None) -> Any:
-        tokenizer = self._tokenizer
         in_bytes = False
         if are_pieces:
             if not all(isinstance(piece, str | bytes) for piece in row):
@@ -217,8 +216,8 @@ class SentencePieceProcessor(LoadedModel):
         else:
             ids = int_list(row)
             self._check(ids)
-            pieces = [tokenizer._texts[number] for number in ids]
-        text, decoded = decode_pieces(tokenizer, ids, pieces)
+            pieces = [self._tokenizer._texts[number] for number in ids]
+        text, decoded = decode_pieces(self._tokenizer, ids, pieces)
         if kind is bytes:
             return text
         if kind is str:
@@ -248,6 +247,8 @@ class SentencePieceProcessor(LoadedModel):
     def normalize(self, input: Any, *, with_offsets: bool | None = None) -> Any:  # noqa: A002
         """The text as the model sees it; with the offset of each of its characters in the input, if asked for."""
         if isinstance(input, list):
+            if any(isinstance(text, list) for text in input):
+                raise TypeError("a text is str or bytes, not list")
             return [self.normalize(text, with_offsets=with_offsets) for text in input]
         if not isinstance(input, str | bytes):
             raise TypeError(f"a text is str or bytes, not {type(input).__name__}")
