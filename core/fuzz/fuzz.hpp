@@ -37,11 +37,13 @@ void fuzz_normalizing(Random& random);
 void fuzz_spill_files(Random& random);
 void fuzz_evaluating(Random& random);
 void fuzz_pre_tokenizing(Random& random);
+void fuzz_extending(Random& random);
 
 inline constexpr Target kTargets[] = {
     {"counting", fuzz_counting},           {"training", fuzz_training},     {"encoding", fuzz_encoding},
     {"strange_model", fuzz_strange_model}, {"model_file", fuzz_model_file}, {"normalizing", fuzz_normalizing},
     {"spill_files", fuzz_spill_files},     {"evaluating", fuzz_evaluating}, {"pre_tokenizing", fuzz_pre_tokenizing},
+    {"extending", fuzz_extending},
 };
 
 inline std::string any_text(Random& random) {

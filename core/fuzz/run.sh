@@ -5,7 +5,7 @@
 set -eu
 build=$1 seconds=$2
 kept=$(dirname "$0")/corpus
-for target in counting training encoding strange_model model_file normalizing spill_files evaluating pre_tokenizing; do
+for target in counting training encoding strange_model model_file normalizing spill_files evaluating pre_tokenizing extending; do
     work=$build/corpus/$target
     mkdir -p "$work" "$kept/$target"
     ln -sf core_fuzz_coverage "$build/fuzz_$target"

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,17 @@ def test_refusals(folder: Path, arguments: list[str], code: int, message: str) -
     done = run(*arguments, cwd=folder)
     assert done.returncode == code
     assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_weights_to_copy_are_whole(folder: Path) -> None:
+    """A line wider than the terminal is not cut."""
+    done = subprocess.run(
+        [*COMMAND, "balance", "out/made-up", "--recipe", "plain", "--vocab-size", "1200", "--budget", "2s"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=environment() | {"COLUMNS": "24"},
+    )
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if line.startswith("language = "))
+    assert set(tomllib.loads(line)["language"]) == {"aa", "cc"}

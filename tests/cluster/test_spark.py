@@ -1,5 +1,6 @@
 """Counting on a real Spark cluster: the files of one machine, whatever is killed on the way."""
 
+import json
 import os
 import sysconfig
 import threading
@@ -122,6 +123,26 @@ def test_the_files_are_the_same(study: Study, expected: dict[str, bytes], cluste
     assert seen[-1][0] == "merging"
     assert seen[-1][1] == seen[-1][2]
     assert sorted(path.name for path in (tmp_path / "counts").iterdir()) == sorted((*FILES, "inputs.json"))
+
+
+def test_languages_in_a_field(cluster: Cluster, tmp_path: Path) -> None:
+    """Records of one file belong to several subsets."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    languages = ("da", "is", "sv")
+    texts = {language: made_up_documents(300, seed=seed) for seed, language in enumerate(languages)}
+    for part in range(2):
+        records = [
+            json.dumps({"lang": language, "text": text})
+            for row in zip(*texts.values(), strict=True)
+            for language, text in zip(texts, row, strict=True)
+        ]
+        (folder / f"books-{part}.jsonl").write_text("\n".join(records[part::2]) + "\n")
+    corpus = {"path": "{category}-*.jsonl", "language_field": "lang", "languages": list(languages)}
+    study = Study(name="field", folder=folder, corpus=corpus, sampling={"train": "60%", "eval": "30%"})
+    count(study, out=tmp_path / "local")
+    on_cluster(study, tmp_path / "spark", cluster, shard_bytes=20_000)
+    assert results(tmp_path / "spark") == results(tmp_path / "local")
 
 
 def test_a_task_that_fails_twice(

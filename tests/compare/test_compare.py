@@ -232,6 +232,18 @@ def test_command_with_parallel_text(run: Run, outside: dict[str, Path], tmp_path
         assert "premium of sv" in output
 
 
+def test_command_with_languages_in_a_pattern(run: Run, outside: dict[str, Path], tmp_path: Path) -> None:
+    for language, text in {"en": "one house", "sv": "ett hus"}.items():
+        (tmp_path / language).mkdir()
+        (tmp_path / language / "book_of_is.txt").write_text(f"{text}\n", encoding="utf-8")
+    done = run("compare", outside["ours"], "--data", tmp_path / "{language}/*.txt", "--json")
+    assert {row["language"] for row in json.loads(done.stdout)["metrics"]} >= {"en", "sv"}
+    assert "in en, sv" in done.stderr
+    for pattern, message in (("{language}/*.md", "no file matches this pattern"), ("{langauge}/*", "did you mean")):
+        done = run("compare", outside["ours"], "--data", tmp_path / pattern)
+        assert (done.returncode, message in done.stderr) == (1, True), done.stderr
+
+
 def test_command_mistakes(run: Run, outside: dict[str, Path], files: list[Path]) -> None:
     for arguments, code, message in (
         ((outside["ours"],), 2, "--data FILE, --counts DIR or --parallel PATTERN"),

@@ -28,9 +28,11 @@ def show(balance: Balance) -> None:
     sections: list[tuple[str, RenderableType]] = [
         (f"Costs on held-out text ({measure})", _costs(balance)),
         ("Frontier: total tokens against the most expensive language", _frontier(balance)),
-        ("For study.toml", Text(balance.toml())),
     ]
-    stdout_console().print(titled_sections(Text(_sentence(balance)), sections), soft_wrap=True)
+    console = stdout_console()
+    console.print(titled_sections(Text(_sentence(balance)), sections), soft_wrap=True)
+    # Outside the indented sections, which cut a line at the width of the terminal: this one is copied into a file.
+    console.print(Text.assemble("\n", ("For study.toml", "bold"), "\n", balance.toml()), soft_wrap=True)
 
 
 def _sentence(balance: Balance) -> str:

@@ -59,7 +59,7 @@ def command(
 
     \b
     Examples:
-      piecework compare out/nordic old.model --data "eval/*.jsonl"
+      piecework compare out/nordic old.model --data "eval/{language}/*.jsonl"
       piecework compare out/nordic gpt2=models/gpt2/tokenizer.json tiktoken:o200k_base --data book_sv.txt
       piecework compare out/nordic gpt2 gpt-4o llama-3 qwen3 deepseek-v3 mistral tekken --data corpus/
       piecework compare out/nordic unigram.model --counts out/nordic --csv > comparison.csv

@@ -21,13 +21,14 @@ def read_texts(
     terminal: Terminal, paths: Sequence[Path], *, language: str | None, unit: TextUnit, field: str
 ) -> dict[str, list[str]]:
     """Read the documents of these files and return them by language."""
-    from piecework.corpus import Skipped, find_files, open_batches
+    from piecework.corpus import Skipped, open_batches
 
-    files = find_files(paths)
+    named = list(_named_files(paths))
+    files = [file for file, _ in named]
     skipped = Skipped()
     texts: dict[str, list[str]] = {}
-    for file in files:
-        found = texts.setdefault(language or language_from_name(file), [])
+    for file, in_pattern in named:
+        found = texts.setdefault(language or in_pattern or language_from_name(file), [])
         for batch in open_batches([file], text_field=field, text_unit=unit, skipped=skipped):
             found += _strings(batch.documents)
     if skipped.total:
@@ -42,6 +43,25 @@ def read_texts(
         f"({format_bytes(sum(file.size_bytes for file in files))})"
     )
     return texts
+
+
+def _named_files(paths: Sequence[Path]) -> Iterator[tuple[InputFile, str | None]]:
+    """The files, and the language that a {language} in their pattern stands for."""
+    from piecework.common.path_pattern import PathPattern
+    from piecework.corpus import find_files
+
+    for path in paths:
+        if "{" not in str(path) or path.exists():
+            yield from ((file, None) for file in find_files([path]))
+            continue
+        pattern = PathPattern(str(path))
+        if mistakes := list(pattern.mistakes()):
+            raise InputError(f"{path}: {'; '.join(mistakes)}")
+        matches = pattern.find(Path())
+        if not matches:
+            raise InputError(f"{path}: no file matches this pattern")
+        for match in matches:
+            yield from ((file, match.language) for file in find_files([match.path]))
 
 
 def _strings(documents: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from piecework.common.mistakes import did_you_mean
 from piecework.common.storage import Location, RemotePath, credentials_problem, is_remote, locate
+from piecework.errors import InputError
 
 __all__ = ["BRACES", "Brace", "Match", "PathPattern"]
 
@@ -107,12 +108,13 @@ class PathPattern:
 
     def _find_remote(self) -> Iterator[Match]:
         """The same for an object store, whose folders are only parts of file names."""
-        top = self.literal_folder(Path())
-        assert isinstance(top, RemotePath)
         if not glob.has_magic(self.wildcards):
             if (path := locate(self.text)).exists():
                 yield Match(path, None, None)
             return
+        top = self.literal_folder(Path())
+        if not isinstance(top, RemotePath):
+            raise InputError(f'{self.text}: the bucket has no name; write for example "s3://bucket/{{language}}.txt"')
         files = {file.uri: file for file in top.files()}
         found = dict(files)
         for file in files.values():

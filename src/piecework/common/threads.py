@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
+from piecework.errors import InputError
+
 __all__ = ["in_threads"]
 
 Item = TypeVar("Item")
@@ -23,7 +25,13 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], *, threads
         return
     pool = ThreadPoolExecutor(max_workers=threads)
     try:
-        for future in as_completed([pool.submit(work, item) for item in items]):
+        try:
+            futures = [pool.submit(work, item) for item in items]
+        except RuntimeError as error:
+            raise InputError(
+                f"{error}: the memory or the number of processes is limited (ulimit -v, -u); raise it"
+            ) from error
+        for future in as_completed(futures):
             yield future.result()
     finally:
         pool.shutdown(cancel_futures=True)

@@ -96,13 +96,19 @@ def _ascii(tokenizer: Native) -> Finding:
     missing = split_characters(tokenizer, PRINTABLE_ASCII)
     if not missing:
         return Finding("ascii", "pass", "every printable character of ASCII has a piece")
-    cost = "become bytes, and no longer piece can contain them"
+    subject = (
+        "1 printable character of ASCII has"
+        if len(missing) == 1
+        else (f"{len(missing)} printable characters of ASCII have")
+    )
+    cost = "encoded as bytes, and no longer piece can contain"
     if not tokenizer.byte_ids:
-        cost = "become unknown, and their text is lost"
+        cost = "unknown, and the text is lost of"
+    pronoun = ("it is", "it") if len(missing) == 1 else ("they are", "them")
     return Finding(
         "ascii",
         "warn",
-        f"{len(missing)} printable characters of ASCII have no piece: {listed_pieces(missing, 20)}; they {cost}",
+        f"{subject} no piece: {listed_pieces(missing, 20)}; {pronoun[0]} {cost} {pronoun[1]}",
         f'train with required_chars = "{_toml("".join(missing))}", or a higher character_coverage',
         tuple(missing),
     )

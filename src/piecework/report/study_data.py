@@ -11,9 +11,11 @@ import numpy as np
 
 from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.corpus.languages import language_name
+from piecework.errors import DamagedError
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.tables import Table
 from piecework.report.palette import LANGUAGE_COLOURS, Look, language_looks
+from piecework.results.folder import MAKE_AGAIN
 
 if TYPE_CHECKING:
     from piecework.results.folder import StudyFolder
@@ -124,7 +126,11 @@ class StudyData:
     @cached_property
     def vocab_size(self) -> int:
         """The vocabulary size of the multilingual tokenizer."""
-        return int(self.rows("metrics", tokenizer=MULTILINGUAL)[0]["vocab_size"])
+        rows = self.rows("metrics", tokenizer=MULTILINGUAL)
+        if not rows:
+            table = self.results.folder / "results" / "metrics.parquet"
+            raise DamagedError(table, "the metrics of the multilingual tokenizer are missing", MAKE_AGAIN)
+        return int(rows[0]["vocab_size"])
 
     @cached_property
     def marked_sizes(self) -> list[int]:

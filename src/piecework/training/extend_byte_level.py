@@ -40,7 +40,7 @@ def extend_byte_level(
             tokens=list(model.tokens),
             cut_out=cut_out,
             merges_any_split=model.merges is None,
-            wanted=add,
+            wanted=min(add, (1 << 63) - 1),
             minimum_frequency=minimum_frequency,
             progress=progress,
         )

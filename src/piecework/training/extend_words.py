@@ -42,7 +42,7 @@ def extend_words(
         result = _core.extend(
             tokenizer._encoder,
             counts._table,
-            wanted=add,
+            wanted=min(add, (1 << 63) - 1),
             minimum_frequency=minimum_frequency,
             character_coverage=trainer.character_coverage if character_coverage is None else character_coverage,
             max_sentencepiece_length=trainer.max_sentencepiece_length,
