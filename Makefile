@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q
 SOURCES := $(wildcard core/*/*.cpp core/*/*.hpp) CMakeLists.txt pyproject.toml
+# With LOCKED=1 the versions of release/development.lock are installed, not the newest.
+ifdef LOCKED
+export PIP_CONSTRAINT := $(abspath release/development.lock)
+endif
 CORE_FILES := $(wildcard core/*/*.cpp core/*/*.hpp)
 
 # `make help` is the first target: it says what there is.
@@ -13,10 +17,11 @@ help:
 	@echo "make test      the same, then every test"
 	@echo "make lint      ruff, mypy, stubtest, clang-format;  make format: formats"
 	@echo "make extras    each extra in an environment that has only it;  make upstream: do the newest libraries agree?"
+	@echo "make wheel     the wheels of a release, tried where there is no compiler (release/CHECKLIST.md)"
 	@echo "make bench     measures again;  make clean: removes .venv, build and out"
 
 .PHONY: help install demo test known parity soak pythons chromium java pictures lint format bench core-test extras upstream fuzz \
-    clean FORCE
+    wheel sbom cross lock lower-bounds clean FORCE
 .DELETE_ON_ERROR:
 
 # An editable install: Python files are used where they are; the core is rebuilt when its sources change.
@@ -127,6 +132,32 @@ extras: $(VENV)/.tools java
 # Whether the newest SentencePiece, tokenizers, transformers, tiktoken and gigatoken still agree: a line each.
 upstream: $(VENV)/.tested
 	@$(BIN)/python tests/upstream/check_upstream.py
+
+# The source archive and the wheels of a release, each tried where there is no compiler.
+$(VENV)/.release: $(VENV)/.installed
+	$(PIP) install --no-build-isolation -e ".[release]"
+	touch $@
+
+wheel: $(VENV)/.release
+	$(BIN)/python -m release.wheels
+
+# What is in the default install, as a CycloneDX list.
+sbom: $(VENV)/.release
+	$(BIN)/python -m release.parts
+
+# The versions of everything that development needs, as they are now.
+lock: $(VENV)/.release
+	echo '# The versions that the tests, linters and benchmarks were last run with; `make lock` writes it, `make test LOCKED=1` installs it.' > release/development.lock
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+	    --extra test --extra lint --extra bench pyproject.toml >> release/development.lock
+
+# The core compiled for machines that are not at hand: arm64 Linux and macOS, with the compiler of the package ziglang.
+cross: $(VENV)/.release
+	$(BIN)/python -m release.cross
+
+# The oldest version of each dependency that is allowed.
+lower-bounds: $(VENV)/.tools
+	$(BIN)/python -m release.lower_bounds
 
 core-test: $(VENV)/.tools
 	$(BIN)/cmake -S . -B build/core-test -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DPIECEWORK_CORE_TESTS=ON > build-core-test.log 2>&1 || (cat build-core-test.log; exit 1)

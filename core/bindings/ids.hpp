@@ -36,7 +36,7 @@ class PausedCollector {
 inline nb::list id_list(const uint32_t* first, const uint32_t* last) {
   PyObject* list = PyList_New(last - first);
   if (!list) throw nb::python_error();
-  for (Py_ssize_t i = 0; first + i < last; ++i) PyList_SET_ITEM(list, i, id_object(first[i]));
+  for (Py_ssize_t i = 0; first + i < last; ++i) NB_LIST_SET_ITEM(list, i, id_object(first[i]));
   return nb::steal<nb::list>(list);
 }
 

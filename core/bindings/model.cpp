@@ -11,6 +11,7 @@
 #include "bindings/text.hpp"
 #include "model/vocabulary.hpp"
 #include "text/normalizer.hpp"
+#include "text/utf8.hpp"
 
 namespace piecework {
 namespace {

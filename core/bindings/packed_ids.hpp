@@ -50,7 +50,7 @@ nb::tuple encode_packed(const AnyEncoder& encoder, nb::object texts, const std::
   for (IdPacker::Packed& one : packed) {
     PyObject* ids = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(one.size_bytes()));
     if (!ids) throw nb::python_error();
-    char* to = PyBytes_AS_STRING(ids);
+    char* to = PyBytes_AsString(ids);
     for (PackedBuffer& part : one.parts) {
       if (part.size_bytes()) std::memcpy(to, part.data(), part.size_bytes());
       to += part.size_bytes();

@@ -2,16 +2,35 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "text/utf8.hpp"
-
 namespace piecework {
 
 namespace nb = nanobind;
+
+// The characters of a str that is ASCII, where they are in it; nothing for another str.
+inline std::optional<std::string_view> ascii_of(PyObject* str) {
+#ifdef Py_LIMITED_API  // the stable ABI has no macro for it; of an ASCII str the cached UTF-8 is the str itself
+  if (!nb::cast<bool>(nb::handle(str).attr("isascii")())) return std::nullopt;
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(str, &size);
+  if (!data) throw nb::python_error();
+  return std::string_view(data, static_cast<size_t>(size));
+#else
+  if (!PyUnicode_IS_COMPACT_ASCII(str)) return std::nullopt;
+  return std::string_view(static_cast<const char*>(PyUnicode_DATA(str)),
+                          static_cast<size_t>(PyUnicode_GET_LENGTH(str)));
+#endif
+}
+
+inline std::string_view view_of(PyObject* bytes) {
+  return {PyBytes_AsString(bytes), static_cast<size_t>(PyBytes_Size(bytes))};
+}
 
 // Views of the UTF-8 of Python strings or bytes, and what keeps them alive. Strings are not asked for their cached
 // UTF-8: that would double the memory of the caller's texts for as long as they live.
@@ -21,10 +40,9 @@ class TextBatch {
   void add(nb::handle text) {
     PyObject* object = text.ptr();
     if (PyUnicode_Check(object)) {
-      if (PyUnicode_IS_COMPACT_ASCII(object)) {
+      if (const auto ascii = ascii_of(object)) {
         keep_.push_back(nb::borrow(text));
-        views.emplace_back(static_cast<const char*>(PyUnicode_DATA(object)),
-                           static_cast<size_t>(PyUnicode_GET_LENGTH(object)));
+        views.push_back(*ascii);
         return;
       }
       PyObject* utf8 = PyUnicode_AsUTF8String(object);
@@ -34,23 +52,21 @@ class TextBatch {
         if (!utf8) throw nb::python_error();
         known_valid = false;
       }
-      add_bytes(utf8);
+      views.push_back(view_of(utf8));
       keep_.push_back(nb::steal(utf8));
     } else if (PyBytes_Check(object)) {
       known_valid = false;
       keep_.push_back(nb::borrow(text));
-      add_bytes(object);
+      views.push_back(view_of(object));
     } else {
-      throw nb::type_error((std::string("a text must be str or bytes, not ") + Py_TYPE(object)->tp_name).c_str());
+      const std::string name = nb::cast<std::string>(text.type().attr("__name__"));
+      throw nb::type_error(("a text must be str or bytes, not " + name).c_str());
     }
   }
   std::vector<std::string_view> views;
   bool known_valid = true;
 
  private:
-  void add_bytes(PyObject* bytes) {
-    views.emplace_back(PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)));
-  }
   std::vector<nb::object> keep_;
 };
 
@@ -60,19 +76,21 @@ inline TextBatch texts_of(nb::sequence texts) {
   return batch;
 }
 
-// Appends a str as UTF-8, from its characters: no object is made for the bytes of each of many short texts, and none
-// are kept in the str for as long as it lives.
+// Appends a str as UTF-8. Nothing is kept in the str for as long as it lives.
 inline void append_str(std::string& out, nb::handle text) {
   PyObject* object = text.ptr();
   if (!PyUnicode_Check(object)) throw nb::type_error("a text must be str");
-  const auto kind = PyUnicode_KIND(object);
-  const void* data = PyUnicode_DATA(object);
-  const Py_ssize_t length = PyUnicode_GET_LENGTH(object);
-  for (Py_ssize_t i = 0; i < length; ++i) {
-    const char32_t code = PyUnicode_READ(kind, data, i);
-    if (code >= 0xD800 && code < 0xE000) throw nb::value_error("a text has a lone surrogate, which UTF-8 cannot hold");
-    append_utf8(out, code);
+  if (const auto ascii = ascii_of(object)) {
+    out += *ascii;
+    return;
   }
+  PyObject* utf8 = PyUnicode_AsUTF8String(object);
+  if (!utf8) {
+    PyErr_Clear();
+    throw nb::value_error("a text has a lone surrogate, which UTF-8 cannot hold");
+  }
+  out += view_of(utf8);
+  Py_DECREF(utf8);
 }
 
 // A path as the system has it, which may be no valid text.

@@ -6,33 +6,20 @@ Each interpreter gets an environment of its own below build/pythons, with the pa
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS))
+sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+
+from release.interpreters import interpreters  # noqa: E402
 
 from piecework.results.folder import REPORT_FILE, RUN_FILE  # noqa: E402
 from pipeline.studies import contents, write_study  # noqa: E402
 
 WORK = TESTS.parent / "build" / "pythons"
-OLDEST = (3, 11)
-
-
-def interpreters() -> dict[str, Path]:
-    """Python by version: those on the PATH as python3.N, and those of pyenv."""
-    found = {}
-    candidates = [Path(path) for minor in range(11, 20) if (path := shutil.which(f"python3.{minor}"))]
-    candidates += sorted((Path.home() / ".pyenv" / "versions").glob("3.*/bin/python"))
-    for path in [Path(sys.executable), *candidates]:
-        asked = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-        version = re.match(r"Python (\d+)\.(\d+)", asked.stdout)
-        if version and tuple(map(int, version.groups())) >= OLDEST:
-            found.setdefault(".".join(version.groups()), path)
-    return found
 
 
 def run_with(version: str, python: Path, study: Path) -> dict[str, bytes]:
