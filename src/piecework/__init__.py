@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from piecework.balance.balance import balance
-    from piecework.balance.result import Balance
+    from piecework.balancing.balance import balance
+    from piecework.balancing.result import Balance
     from piecework.common.pre_tokenizer import PreTokenizer
     from piecework.common.subset_name import SubsetName
     from piecework.corpus.clean_up import clean_up
@@ -74,7 +74,7 @@ __version__ = "0.1.0"
 # Where each public name lives. Names are imported when they are first used, so that a command starts quickly.
 _HOMES = {
     "AnyTokenizer": "tokenizer.any_tokenizer",
-    "Balance": "balance.result",
+    "Balance": "balancing.result",
     "ByteLevelRecipe": "study.byte_level_recipe",
     "ByteLevelTokenizer": "tokenizer.byte_level",
     "Cluster": "counting.spark_cluster",
@@ -113,7 +113,7 @@ _HOMES = {
     "VocabularyTooLargeError": "errors",
     "WordCounts": "counting.words",
     "analyse_vocabulary": "evaluation.vocabulary",
-    "balance": "balance.balance",
+    "balance": "balancing.balance",
     "check": "health.check",
     "clean_up": "corpus.clean_up",
     "compare": "evaluation.compare",

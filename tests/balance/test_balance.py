@@ -8,8 +8,8 @@ import pytest
 
 import piecework as pw
 from balance.corpora import counted, parallel, write_corpus
-from piecework.balance.balance import balance
-from piecework.balance.result import Balance
+from piecework.balancing.balance import balance
+from piecework.balancing.result import Balance
 from piecework.counting.store import Counts
 from piecework.errors import InputError
 

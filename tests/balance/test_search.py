@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from piecework.balance.search import LARGEST_FACTOR, find_weights
+from piecework.balancing.search import LARGEST_FACTOR, find_weights
 
 
 def response(slopes: list[float], levels: list[float], *, noise: float = 0.0):

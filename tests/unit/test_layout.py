@@ -28,7 +28,7 @@ PACKAGES = (
     "health",
     "results",
     "report",
-    "balance",
+    "balancing",
     "playground",
     "pipeline",
     "sentencepiece",

@@ -23,7 +23,7 @@ from piecework.counting.machine import available_cores
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
-    from piecework.balance.result import Balance
+    from piecework.balancing.result import Balance
     from piecework.common.storage import Location
     from piecework.study.recipe import AnyRecipe, Recipe
     from piecework.study.study import Study
@@ -133,8 +133,8 @@ def command(
       piecework balance out/nordic --limit 1.05 --vocab-size 32k --budget 2min --out out/balanced
       piecework balance out/nordic --metric word_fertility --target is=1.6 --json
     """
-    from piecework.balance.balance import balance
-    from piecework.balance.output import check_balance_output
+    from piecework.balancing.balance import balance
+    from piecework.balancing.output import check_balance_output
     from piecework.cli.balance_source import read_source
     from piecework.cli.balance_tables import show
 

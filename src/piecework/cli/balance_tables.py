@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from piecework.balance.candidates import Candidate, GroupCost
-    from piecework.balance.result import Balance
+    from piecework.balancing.candidates import Candidate, GroupCost
+    from piecework.balancing.result import Balance
 
 __all__ = ["show"]
 

@@ -23,7 +23,6 @@ from piecework.tokenizer.tokenizer import Tokenizer
 __all__ = ["text_findings"]
 
 COSTLY_CHARACTERS = 0.001
-"""A warning from this share of a language's tokens on: half of what a character coverage of 0.9999 costs Icelandic."""
 COSTLY_BREAKS = 0.01
 MANY_UNUSED = 0.1
 ENOUGH_TOKENS = 20

@@ -107,7 +107,7 @@ def _without_corpus(study: Study, state: State) -> Counts | None:
     weights = counts.weights
     if settings["weights"] != now["weights"]:
         # Temperature and CSV weights depend on files that may have changed. Weights in the study file can be compared.
-        if study.weights.csv is not None or study.weights.temperature is not None:
+        if any(getattr(study.weights, name) is not None for name in ("csv", "temperature", "unimax")):
             return None
         mistakes: list[Mistake] = []
         weights = resolve_weights(study, dict.fromkeys(weights, SubsetText()), mistakes)

@@ -33,6 +33,7 @@ from piecework.results.latex import write_latex
 from piecework.results.state import State, key_of
 from piecework.results.study_tables import study_tables, study_units
 from piecework.results.table_files import write_table
+from piecework.study.recipe import Recipe
 from piecework.study.resolved import resolved_toml
 from piecework.study.study import Study
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
@@ -58,6 +59,7 @@ STAGES: dict[Stage, Literal["bytes", "tables", "pieces", "steps", "texts"]] = {
 PASSAGES_FILE = "passages.json"
 # Raise this when the same tokenizers and counts give different tables.
 EVALUATION_FORMAT = 4
+ALTERNATIVES_FORMAT = 1
 
 _PACKAGES = ("piecework", "pyarrow", "numpy")
 
@@ -108,6 +110,7 @@ class StudyRun:
         made_study = self._write_study(counted)
         tables = self._evaluate(counted, trained, units, parallel)
         made = ["evaluation", *self._compare(counted, trained.stages, outside, parallel)]
+        made += self._alternatives(counted, parallel)
         results = self._results(counted.counts, list(trained.stages), tables)
         made += self._present(results, made)
         self.state.remove_all_but(["counts", "passages", *made_study, *trained.stages.values(), *made])
@@ -234,6 +237,26 @@ class StudyRun:
                 for name, table in tables.items():
                     outputs += write_table(table, self.state.folder / RESULTS_FOLDER / name)
         return ["outside"]
+
+    def _alternatives(self, counted: StudyCounts, parallel: ParallelText | None) -> list[str]:
+        """Trains with other weights, if the study asks for it. Returns the names of the stages."""
+        recipe = self.study.recipe
+        if not self.study.analysis.alternatives or not isinstance(recipe, Recipe):
+            self.state.remove_all_but(self.state.stages.keys() - {"alternatives"})
+            return []
+        weights = {str(name): str(weight) for name, weight in counted.counts.weights.items()}
+        settings = [recipe.model_dump(mode="json"), sorted(recipe.model_fields_set), parallel and parallel.key]
+        key = key_of("alternatives", ALTERNATIVES_FORMAT, counted.key, weights, settings)
+        if not self.state.is_done("alternatives", key):
+            from piecework.balancing.alternatives import alternatives  # here: few studies ask for it
+
+            with self.state.doing("alternatives", key) as outputs:
+                table = alternatives(counted.counts, recipe, parallel=parallel, threads=self.threads)
+                if table is not None:
+                    outputs += write_table(table, self.state.folder / RESULTS_FOLDER / "alternatives")
+                else:
+                    self.warn("alternatives: there are no two languages to compare, so there is nothing to show")
+        return ["alternatives"]
 
     def _results(self, counts: Counts, tokenizers: Sequence[str], tables: Mapping[str, Table]) -> StudyResults:
         """The results to present. Times are left out, so that files are reproducible."""

@@ -17,6 +17,7 @@ from piecework.common.files import replace_atomically
 from piecework.report.blocks import Figure, Note, Section, Sheet
 from piecework.report.charts import NARROW, WIDE
 from piecework.report.palette import DARK, LIGHT, css_variables, inline_colours, standing_alone
+from piecework.report.sections.alternatives import alternatives_section
 from piecework.report.sections.corpus import corpus_section
 from piecework.report.sections.examples import examples_section
 from piecework.report.sections.extension import extension_section
@@ -43,6 +44,7 @@ SECTIONS = (
     extension_section,
     languages_section,
     monolingual_section,
+    alternatives_section,
     sizes_section,
     vocabulary_section,
     overlap_section,

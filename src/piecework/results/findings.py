@@ -128,10 +128,11 @@ def _scandinavian(fertility: Values) -> Iterator[Check]:
 
 def _stands_out(fertility: Values) -> Iterator[Check]:
     """Compares Icelandic, and code, with all other languages by the mean fertility of foreign tokenizers."""
-    means = {language: float(np.mean(list(_foreign(fertility, language).values()))) for language in fertility}
+    foreign = {language: list(_foreign(fertility, language).values()) for language in fertility}
+    means = {language: float(np.mean(values)) for language, values in foreign.items() if values}
     others = {language: mean for language, mean in means.items() if language not in ("is", CODE)}
     for language in ("is", CODE):
-        if language in means and others and np.isfinite(means[language]):
+        if language in means and others:
             yield Check(
                 "Icelandic and code stand out: the tokenizers of other languages serve them worst",
                 language,

@@ -10,6 +10,7 @@ TITLES = {
     "metrics": "Metrics",
     "categories": "Metrics by language and category",
     "parallel": "Tokens for the same text",
+    "alternatives": "What other weights and parity-aware training give",
     "sizes": "Metrics at every vocabulary size",
     "size_costs": "What a vocabulary size costs the model",
     "size_advice": "The recommended vocabulary size",

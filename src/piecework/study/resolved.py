@@ -90,6 +90,7 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
     pivot = {"pivot": analysis.pivot} if analysis.pivot else {}
     sizes = {"vocab_sizes": analysis.vocab_sizes, "monolingual": analysis.monolingual}
     findings = {} if analysis.paper_findings is None else {"paper_findings": analysis.paper_findings}
+    findings |= {"alternatives": True} if analysis.alternatives else {}
     model = {} if analysis.model is None else {"model": analysis.model.model_dump(exclude_none=True)}
     yield from _pairs({**sizes, **parallel, **pivot, **findings, **model})
     if study.analysis.tokenizers:

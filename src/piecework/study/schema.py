@@ -219,13 +219,15 @@ class Weights(_Table):
     subset: dict[str, Weight] = {}
     csv: NonEmpty | None = None
     temperature: Share | None = None
+    unimax: int | None = Field(default=None, ge=1)
+    """The same amount of text in every language, but none more than this many times what it has."""
 
     @model_validator(mode="after")
     def _come_from_one_place(self) -> Self:
         tables = [name for name in ("language", "category", "subset") if getattr(self, name)]
-        sources = [*(["csv"] if self.csv else []), *(["temperature"] if self.temperature is not None else [])]
-        if len(sources) == 2 or (sources and tables):
-            raise ValueError(f"has {' and '.join([*sources, *tables])}; give tables, or csv, or temperature")
+        sources = [name for name in ("csv", "temperature", "unimax") if getattr(self, name) is not None]
+        if len(sources) > 1 or (sources and tables):
+            raise ValueError(f"has {' and '.join([*sources, *tables])}; give tables, or csv, or temperature, or unimax")
         return self
 
 
@@ -257,6 +259,8 @@ class Analysis(_Table):
     """The language that the others are compared with on parallel text."""
     paper_findings: bool | None = None
     """Whether to test the paper's findings; without a value, if the study has the paper's languages."""
+    alternatives: bool = False
+    """Whether to train with other weights and parity-aware too, and to compare what each gives."""
     model: ModelShape | None = None
     """The language model that the vocabulary is for: what each size costs it."""
 
@@ -397,6 +401,11 @@ class StudySettings(_Table):
         if MULTILINGUAL in self.analysis.tokenizers:
             key: KeyPath = ("analysis", "tokenizers", MULTILINGUAL)
             yield key, f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: results call the study\'s own tokenizer so'
+        if self.analysis.alternatives and (self.extend is not None or not isinstance(self.recipe, Recipe)):
+            yield (
+                ("analysis", "alternatives"),
+                "alternatives in [analysis]: compares SentencePiece tokenizers that are trained from nothing",
+            )
         if not self.needs_base:
             yield from self._recipe_inconsistencies()
 
@@ -413,7 +422,7 @@ class StudySettings(_Table):
             yield (
                 ("recipe", "parity"),
                 "parity in [recipe]: a study has no development text; train it with pw.train(counts, recipe,"
-                " development=...)",
+                " development=...), or compare it with alternatives = true in [analysis]",
             )
         for index, size in enumerate(sizes):
             key: KeyPath = ("analysis", "vocab_sizes", index)

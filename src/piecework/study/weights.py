@@ -1,4 +1,4 @@
-"""The weight of each subset: from the tables of a study, from a CSV, or from a temperature."""
+"""The weight of each subset: from the tables of a study, from a CSV, from a temperature, or from UniMax."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,14 @@ from piecework.errors import InputError, Mistake
 from piecework.study.csv_weights import read_csv
 from piecework.study.schema import StudySettings
 
-__all__ = ["SubsetText", "estimate_text_bytes", "resolve_weights", "temperature_weights"]
+__all__ = ["SubsetText", "estimate_text_bytes", "resolve_weights", "temperature_weights", "unimax_weights"]
 
 # Enough to estimate the share of text in a stored file, given JSON and compression.
 SAMPLED_FILES = 4
 SAMPLED_BYTES = 1 << 20
 
 SMALLEST_WEIGHT = Decimal("0.000001")
+SMALLEST_SHARE = Fraction(SMALLEST_WEIGHT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,13 @@ def resolve_weights(
     """The weight of each subset. A weight for a missing language, category or subset is a mistake."""
     if study.weights.csv is not None:
         return _weights_of_csv(study, list(subsets), mistakes)
-    if study.weights.temperature is not None:
-        try:
-            return _weights_by_temperature(subsets, study.weights.temperature)
-        except InputError as error:
-            mistakes.append(study.mistake(("weights", "temperature"), f"cannot measure the corpus: {error}"))
-            return {}
+    for preset in ("temperature", "unimax"):
+        if getattr(study.weights, preset) is not None:
+            try:
+                return _weights_by_language(study, subsets)
+            except InputError as error:
+                mistakes.append(study.mistake(("weights", preset), f"cannot measure the corpus: {error}"))
+                return {}
     tables = study.weights
     names = {
         "language": sorted({name.language for name in subsets}),
@@ -109,13 +111,18 @@ def _weights_of_csv(
     return table.weights
 
 
-def _weights_by_temperature(subsets: Mapping[SubsetName, SubsetText], alpha: Fraction) -> dict[SubsetName, Fraction]:
+def _weights_by_language(study: StudySettings, subsets: Mapping[SubsetName, SubsetText]) -> dict[SubsetName, Fraction]:
+    """The weights that follow from the amount of text in each language."""
     text_bytes: dict[str, int] = {}
     for name, text in subsets.items():
         field = LanguageField(text.language_field, frozenset({name.language})) if text.language_field else None
         size_bytes = estimate_text_bytes(text.files, text.text_field, language=field)
         text_bytes[name.language] = text_bytes.get(name.language, 0) + size_bytes
-    weights = temperature_weights(text_bytes, alpha)
+    alpha, epochs = study.weights.temperature, study.weights.unimax
+    if epochs is not None:
+        weights = unimax_weights(text_bytes, epochs)
+    else:
+        weights = temperature_weights(text_bytes, Fraction(1) if alpha is None else alpha)
     return {name: weights[name.language] for name in subsets}
 
 
@@ -142,6 +149,25 @@ def temperature_weights(text_bytes: Mapping[str, int], alpha: Fraction) -> dict[
         wanted = context.divide(powers[name], sum_of_powers)
         weight = context.divide(wanted, shares[name]).quantize(SMALLEST_WEIGHT, context=context)
         weights[name] = Fraction(max(weight, SMALLEST_WEIGHT))
+    return weights
+
+
+def unimax_weights(text_bytes: Mapping[str, int], epochs: int) -> dict[str, Fraction]:
+    """Weights that give every language the same amount of text, but none more than `epochs` times what it has.
+
+    What small languages cannot take is shared by the others (UniMax, Chung et al. 2023). The sample as a whole stays as
+    large as without weights. Weights are rounded to six decimals.
+
+    >>> unimax_weights({"sv": 800, "is": 20, "da": 180}, 4)
+    {'sv': Fraction(23, 40), 'is': Fraction(4, 1), 'da': Fraction(638889, 250000)}
+    """
+    left = Fraction(sum(text_bytes.values()))
+    weights = dict.fromkeys(text_bytes, Fraction(1))  # empty files: any weight will do
+    waiting = sorted((size, name) for name, size in text_bytes.items() if size)
+    for number, (size, name) in enumerate(waiting):
+        share = min(left / (len(waiting) - number), Fraction(size * epochs))
+        left -= share
+        weights[name] = max(Fraction(round(share / size / SMALLEST_SHARE)) * SMALLEST_SHARE, SMALLEST_SHARE)
     return weights
 
 

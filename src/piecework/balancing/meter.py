@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from piecework.balance.costs import Costs
+from piecework.balancing.costs import Costs
 from piecework.corpus.parallel_text import ParallelText
 from piecework.corpus.sampling import BUCKETS
 from piecework.counting.store import Counts

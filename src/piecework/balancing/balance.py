@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from piecework.balance.candidates import Candidate, View
-from piecework.balance.costs import Costs, interval
-from piecework.balance.goals import GoalKind, Problem, check_goal, make_goal
-from piecework.balance.meter import PREMIUM, Meter
-from piecework.balance.result import Balance
-from piecework.balance.search import LARGEST_FACTOR, Search, find_weights
-from piecework.balance.weighting import Weighting
+from piecework.balancing.candidates import Candidate, View
+from piecework.balancing.costs import Costs, interval
+from piecework.balancing.goals import GoalKind, Problem, check_goal, make_goal
+from piecework.balancing.meter import PREMIUM, Meter
+from piecework.balancing.result import Balance
+from piecework.balancing.search import LARGEST_FACTOR, Search, find_weights
+from piecework.balancing.weighting import Weighting
 from piecework.corpus.parallel_text import ParallelText, parallel_text
 from piecework.counting.store import Counts
 from piecework.errors import InputError

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from piecework.balance.costs import Costs, Half, interval
+from piecework.balancing.costs import Costs, Half, interval
 from piecework.evaluation.metrics import Array
 
 __all__ = ["Candidate", "GroupCost", "View"]

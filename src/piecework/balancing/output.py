@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from piecework.balance.candidates import Candidate
+from piecework.balancing.candidates import Candidate
 from piecework.common.exact import format_exact
 from piecework.common.files import check_output, write_together
 

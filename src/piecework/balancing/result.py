@@ -8,10 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from piecework.balance.candidates import Candidate
-from piecework.balance.goals import Goal
-from piecework.balance.output import OUTPUT_NAMES, candidate_json, check_balance_output, write_files
-from piecework.balance.weighting import weights_toml
+from piecework.balancing.candidates import Candidate
+from piecework.balancing.goals import Goal
+from piecework.balancing.output import OUTPUT_NAMES, candidate_json, check_balance_output, write_files
+from piecework.balancing.weighting import weights_toml
 from piecework.common.exact import format_exact
 from piecework.common.files import prepare_output
 from piecework.common.subset_name import SubsetName
