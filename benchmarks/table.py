@@ -94,9 +94,23 @@ def losses(results: dict[str, Result]) -> list[str]:
         compared += 1
         if (share := theirs / ours) < 1:
             found.append(f"- a whole study: SentencePiece needs {share:.0%} of piecework's memory")
+    for name, row, ours in _dataset_pairs(results.get("tokenize", {}).get("contenders", {})):
+        compared += 2
+        if (speed := row["mb_per_cpu_s"]["median"] / ours["mb_per_cpu_s"]["median"]) > 1:
+            found.append(f"- documents to training shards: {name} is {times(speed)} as fast")
+        if (share := row["tree_memory_mb"]["median"] / ours["tree_memory_mb"]["median"]) < 1:
+            found.append(f"- documents to training shards: {name} needs {share:.0%} of piecework's memory")
     if not compared:
         return ["Nothing was compared."]
     return [f"In {len(found)} of {compared} comparisons.", "", *found]
+
+
+def _dataset_pairs(contenders: dict[str, Result]) -> Iterator[tuple[str, Result, Result]]:
+    """Each peer that ran, beside piecework on files of the same format."""
+    for name, row in contenders.items():
+        ours = contenders.get(f"{OURS}, {name.rsplit(', ', 1)[-1]}", {"state": "missing"})
+        if not name.startswith(OURS) and row["state"] == ours["state"] == "ok":
+            yield name, row, ours
 
 
 def _pairs(contenders: dict[str, Result]) -> Iterator[tuple[str, Result, Result]]:

@@ -170,7 +170,7 @@ def test_long_documents_are_taken(tmp_path: Path, tokenizer: pw.Tokenizer, monke
     path = tmp_path / "a.jsonl"
     long = "tack så mycket " * LONG_WORDS
     path.write_text(json.dumps({"text": long}) + "\n" + json.dumps({"text": "hej"}) + "\n")
-    dataset = pw.tokenize(path, tokenizer, out=tmp_path / "ids", threads=1)
+    dataset = pw.tokenize(path, tokenizer, out=tmp_path / "ids", threads=1, shard_size="1GB")
     assert (dataset.documents, dataset.description["skipped"]) == (2, [])
     data = np.fromfile(tmp_path / "ids/documents-00000.bin", "<u2")
     oracle = tokenizer.encode("tack så mycket " * 1000)
