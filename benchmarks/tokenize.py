@@ -257,7 +257,8 @@ def tokenize_section(result: Result) -> list[str]:
         "## Documents to training shards",
         "",
         f"{size_of(result['text'])} of text to Megatron's files, {result['settings']['processes']} processes, "
-        f"64,000 pieces; piecework with --memory {result['settings']['memory']}.",
+        f"64,000 pieces; piecework with --memory {result['settings']['memory']}. SentencePiece and tokenizers get one "
+        f"document in {result['settings']['slow_share']}; rates are per MB.",
         "",
         *table(["", "MB", "MB per CPU s", "wall s", "memory MB", "piecework's speed"], rows),
         *table(["", "MB", "MB per CPU s", "wall s", "memory MB"], grown),
