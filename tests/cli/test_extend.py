@@ -38,6 +38,14 @@ def test_files_and_figures(run: Run, model: Path, tmp_path: Path) -> None:
     assert again.returncode != 0 and "--force" in again.stderr
 
 
+def test_no_piece_gives_the_same_file(run: Run, model: Path, tmp_path: Path) -> None:
+    write(tmp_path / "new_is.txt", ["það er að segja"])
+    done = run("extend", model, "--data", "new_is.txt", "--add", 0, "--out", "same")
+    assert done.returncode == 0, done.stderr
+    old = model / "tokenizer.model" if model.is_dir() else model
+    assert (tmp_path / "same/tokenizer.model").read_bytes() == old.read_bytes()
+
+
 def test_a_table_for_people_and_replacing(run: Run, model: Path, tmp_path: Path) -> None:
     write(tmp_path / "new_is.txt", ["það er að segja að þetta er það sem við þurfum"] * 3)
     done = run("extend", model, "--data", "new_is.txt", "--add", 10, "--replace", "--out", "same")

@@ -31,7 +31,9 @@ GROWTH_FILE = "growth.csv"
 @click.command("extend", short_help="Teach an existing tokenizer a new language.")
 @click.argument("model", metavar="MODEL")
 @click.option("-o", "--out", type=FolderType(), required=True, help="Folder for the new tokenizer and extension.json.")
-@click.option("--add", type=CountType(), required=True, metavar="N", help="Number of new pieces, as 16000 or 16k.")
+@click.option(
+    "--add", type=CountType(least=0), required=True, metavar="N", help="Number of new pieces, as 16000 or 16k."
+)
 @click.option("--data", multiple=True, type=click.Path(path_type=Path), help="Learn from documents; may be repeated.")
 @click.option(
     "--counts",

@@ -111,9 +111,12 @@ class FolderType(LocationType):
 
 
 class CountType(click.ParamType[int]):
-    """A whole number from 1, which may be written as 64k, 64_000 or 64,000."""
+    """A whole number from 1, or from `least`, which may be written as 64k, 64_000 or 64,000."""
 
     name = "number"
+
+    def __init__(self, *, least: int = 1) -> None:
+        self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
@@ -121,8 +124,8 @@ class CountType(click.ParamType[int]):
             number = parse_count(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
-        if number < 1:
-            self.fail(f"{value} is not 1 or more", param, ctx)
+        if number < self._least:
+            self.fail(f"{value} is not {self._least} or more", param, ctx)
         return number
 
 
