@@ -14,6 +14,7 @@ STUB = Path(__file__).parents[2] / "src" / "piecework" / "_core.pyi"
 def test_the_stub_has_each_name_of_the_core_and_no_other() -> None:
     tree = ast.parse(STUB.read_text(encoding="utf-8"))
     described = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    described |= {ast.unparse(node.target) for node in tree.body if isinstance(node, ast.AnnAssign)}
     assert described == {name for name in vars(_core) if not name.startswith("_")}
 
 
