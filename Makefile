@@ -17,10 +17,11 @@ help:
 	@echo "make test      the same, then every test"
 	@echo "make lint      ruff, mypy, stubtest, clang-format;  make format: formats"
 	@echo "make extras    each extra in an environment that has only it;  make upstream: do the newest libraries agree?"
+	@echo "make docs      the documentation site, in build/site: tutorial, guides, reference, gallery"
 	@echo "make wheel     the wheels of a release, tried where there is no compiler (release/CHECKLIST.md)"
 	@echo "make bench     measures again;  make clean: removes .venv, build and out"
 
-.PHONY: help install demo test known parity soak pythons chromium java pictures lint format bench core-test extras upstream fuzz \
+.PHONY: help install demo test known parity soak pythons chromium java pictures docs lint format bench core-test extras upstream fuzz \
     wheel sbom cross lock lower-bounds clean FORCE
 .DELETE_ON_ERROR:
 
@@ -94,6 +95,17 @@ build/known/.fetched: $(VENV)/.tools
 # The pictures of the README, drawn from the demo study.
 pictures: $(VENV)/.tested demo chromium
 	$(BIN)/python docs/pictures.py out/demo
+
+$(VENV)/.documented: $(VENV)/.tested
+	$(PIP) install --no-build-isolation -e ".[docs]"
+	touch $@
+
+# The site. A broken link, a test of tests/docs, or a page that would ask a host for something ends the build.
+docs: $(VENV)/.documented demo chromium known
+	$(BIN)/python -m pytest -q tests/docs
+	$(BIN)/python docs/site/recording.py out/demo build/gallery
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
 
 # The browser in which pages are tested. Without it those tests are skipped, or fail where CI is set.
 chromium:
