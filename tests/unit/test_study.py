@@ -183,7 +183,7 @@ x = 1
         'study.toml:28: monolingual = "yes" in [analysis]: should be true or false',
         'study.toml:29: unknown key "train" in [analysis]; it belongs in [sampling]',
         "study.toml:31: unknown table [output]; the tables are [corpus], [weights], [sampling], [recipe],"
-        " [extend], [analysis]",
+        " [extend], [recipes], [analysis]",
     ]
 
 

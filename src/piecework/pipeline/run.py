@@ -16,7 +16,7 @@ from piecework.counting.spark_cluster import Cluster
 from piecework.errors import InputError
 from piecework.pipeline.results import StudyResults
 from piecework.pipeline.stages import STAGES, Progress, Stage, StudyRun
-from piecework.results.folder import REPORT_FILE, RESULTS_FOLDER, RUN_FILE, TOKENIZERS_FOLDER
+from piecework.results.folder import RECIPES_FOLDER, REPORT_FILE, RESULTS_FOLDER, RUN_FILE, TOKENIZERS_FOLDER
 from piecework.results.state import State
 from piecework.study.study import Study
 from piecework.training.base import load_base, resolve_base
@@ -44,7 +44,7 @@ def run(
     A stage runs only if its inputs or settings have changed: a second run does nothing, a new recipe re-reads nothing,
     and a killed run resumes. `force` runs every stage, and takes over a folder that holds something else. `latex` also
     writes the paper's tables as LaTeX. With a `cluster` the documents are counted there. A subset that loses all its
-    documents is an EmptySubsetError, unless `allow_empty`.
+    documents is an EmptySubsetError, unless `allow_empty`. Each further recipe is a study in `out`/recipes/<name>.
     """
     base = load_base(study)
     study = resolve_base(study, base)
@@ -53,6 +53,21 @@ def run(
     prepare_output(folder, [])
     with locked(folder / ".lock"):
         _remove_unfinished(folder)
+        further = {
+            name: run(
+                study.with_recipe(name),
+                out=folder / RECIPES_FOLDER / name,
+                threads=threads,
+                memory=memory,
+                force=force,
+                allow_empty=allow_empty,
+                latex=latex,
+                progress=progress,
+                warn=_naming(name, warn),
+                cluster=cluster,
+            )
+            for name in study.recipes
+        }
         stages = StudyRun(
             study,
             State(folder),
@@ -65,9 +80,14 @@ def run(
             progress=progress or (lambda _stage, _done, _total: None),
             warn=warn,
             cluster=cluster,
+            further=further,
         )
         stages.run()
     return StudyResults.load(folder)
+
+
+def _naming(recipe: str, warn: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda message: warn(f"[recipes.{recipe}]: {message}")
 
 
 def _check_folder(folder: Path, study: Study, *, force: bool) -> None:

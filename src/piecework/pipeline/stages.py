@@ -25,6 +25,7 @@ from piecework.pipeline.counts import StudyCounts, counts_of
 from piecework.pipeline.outside import compare_outside, load_all, stamps
 from piecework.pipeline.parallel import load_parallel
 from piecework.pipeline.passages import choose_passages, load_passages, save_passages
+from piecework.pipeline.recipes import compare_recipes
 from piecework.pipeline.results import StudyResults
 from piecework.pipeline.tokenizers import Trained, Training
 from piecework.results.cards import write_cards
@@ -81,6 +82,8 @@ class StudyRun:
     progress: Progress
     warn: Callable[[str], None]
     cluster: Cluster | None
+    further: Mapping[str, StudyResults]
+    """The results of the further recipes, on the same documents."""
 
     def run(self) -> None:
         """Runs every stage whose inputs have changed."""
@@ -112,6 +115,7 @@ class StudyRun:
         made = ["evaluation", *self._compare(counted, trained.stages, outside, parallel)]
         made += self._alternatives(counted, parallel)
         results = self._results(counted.counts, list(trained.stages), tables)
+        made += self._compare_recipes(results, made)
         made += self._present(results, made)
         self.state.remove_all_but(["counts", "passages", *made_study, *trained.stages.values(), *made])
         self._finish(results)
@@ -257,6 +261,20 @@ class StudyRun:
                 else:
                     self.warn("alternatives: there are no two languages to compare, so there is nothing to show")
         return ["alternatives"]
+
+    def _compare_recipes(self, results: StudyResults, made: Sequence[str]) -> list[str]:
+        """Compares the further recipes with the first. Returns the names of the stages."""
+        if not self.further:
+            self.state.remove_all_but(self.state.stages.keys() - {"recipes"})
+            return []
+        others = [(name, State(each.folder).outputs(["evaluation"])) for name, each in self.further.items()]
+        key = key_of("recipes", self.state.outputs(made), others)
+        if not self.state.is_done("recipes", key):
+            with self.state.doing("recipes", key) as outputs:
+                outputs += write_table(
+                    compare_recipes(results, self.further), self.state.folder / RESULTS_FOLDER / "recipes"
+                )
+        return ["recipes"]
 
     def _results(self, counts: Counts, tokenizers: Sequence[str], tables: Mapping[str, Table]) -> StudyResults:
         """The results to present. Times are left out, so that files are reproducible."""

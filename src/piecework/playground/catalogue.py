@@ -195,6 +195,9 @@ class Catalogue:
 
         paths = {name: study.folder / TOKENIZERS_FOLDER / name for name in study.tokenizers}
         loaders = {name: loader(name) for name in study.tokenizers}
+        for name, further in study.recipes.items():
+            paths[name] = further.folder / TOKENIZERS_FOLDER / MULTILINGUAL
+            loaders[name] = _of_recipe(further, name)
         for name, source in study.study.analysis.tokenizers.items():
             paths[name] = Path(resolve_source(source, study.study.folder))
             loaders[name] = outside(name, str(paths[name]))
@@ -250,6 +253,12 @@ class Catalogue:
             return self._counts
         return self.study.counts if self.study is not None else None
 
+    def counts_for(self, name: str) -> UnitSource | None:
+        """Counts to evaluate a tokenizer on; a further recipe has its own."""
+        if self._counts is None and self.study is not None and name in self.study.recipes:
+            return self.study.recipes[name].counts
+        return self.counts
+
     def path(self, name: str) -> str:
         """The path or name that a tokenizer was loaded from."""
         return str(self._paths.get(name, name))
@@ -263,6 +272,10 @@ class Catalogue:
         if path is None:
             return None
         return read_frequencies(path if path.is_dir() else path.parent)
+
+
+def _of_recipe(study: StudyFolder, name: str) -> Callable[[], LaneTokenizer]:
+    return lambda: lane_tokenizer(study.tokenizer(), name=name)
 
 
 def _given(tokenizer: LaneTokenizer) -> Callable[[], LaneTokenizer]:

@@ -77,7 +77,7 @@ class EstimateStore:
 
     def available(self, name: str) -> bool:
         """Whether estimates of a tokenizer can be had."""
-        return self._in_tables(name) or self._catalogue.counts is not None
+        return self._in_tables(name) or self._catalogue.counts_for(name) is not None
 
     def get(self, name: str) -> Estimates:
         """The estimates of one tokenizer."""
@@ -96,7 +96,7 @@ class EstimateStore:
         return name == MULTILINGUAL and study is not None and {"sizes", "pieces"} <= set(study.tables)
 
     def _evaluate(self, name: str, tokenizer: NativeTokenizer) -> Estimates:
-        counts = self._catalogue.counts
+        counts = self._catalogue.counts_for(name)
         if counts is None:
             raise InputError("no counted text to evaluate on: open the folder of a study, or pass --counts")
         smallest = tokenizer.smallest

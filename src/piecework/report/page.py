@@ -27,6 +27,7 @@ from piecework.report.sections.method import method_section
 from piecework.report.sections.monolingual import monolingual_section
 from piecework.report.sections.outside import outside_section
 from piecework.report.sections.overlap import overlap_section
+from piecework.report.sections.recipes import recipes_section
 from piecework.report.sections.sizes import sizes_section
 from piecework.report.sections.summary import Summary, make_summary
 from piecework.report.sections.vocabulary import vocabulary_section
@@ -43,6 +44,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 SECTIONS = (
     extension_section,
     languages_section,
+    recipes_section,
     monolingual_section,
     alternatives_section,
     sizes_section,

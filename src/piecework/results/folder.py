@@ -43,6 +43,8 @@ TOKENIZERS_FOLDER = "tokenizers"
 MODEL_FILE = "tokenizer.model"
 MAKE_AGAIN = "piecework run makes it again"
 RESULTS_FOLDER = "results"
+RECIPES_FOLDER = "recipes"
+"""The studies of further recipes, a folder each."""
 FIGURES_FOLDER = f"{RESULTS_FOLDER}/figures"
 LATEX_FOLDER = f"{RESULTS_FOLDER}/latex"
 
@@ -114,6 +116,11 @@ class StudyFolder:
     def tokenizers(self) -> list[str]:
         """The names of the tokenizers: multilingual, its smaller sizes as multilingual-10000, then the languages."""
         return list(self.run["tokenizers"])
+
+    @cached_property
+    def recipes(self) -> dict[str, StudyFolder]:
+        """The studies of the further recipes by name."""
+        return {name: StudyFolder.load(self.folder / RECIPES_FOLDER / name) for name in self.study.recipes}
 
     @property
     def report(self) -> Path:

@@ -21,6 +21,7 @@ TITLES = {
     "pieces": "Pieces of the multilingual tokenizer",
     "overlap": "Vocabulary overlap",
     "overlap_sizes": "Overlap with monolingual vocabularies at every size",
+    "recipes": "Recipes side by side",
     "outside": "Compared with other tokenizers",
     "outside_overlap": "Vocabulary overlap with other tokenizers",
     "outside_words": "Words that other tokenizers split differently",

@@ -1,7 +1,7 @@
 """Turns the mistakes that pydantic finds into messages in the words of the study file."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -79,9 +79,11 @@ def _unknown_key(key: KeyPath, value: object, *, of_bytes: bool) -> str:
     *table, name = key
     known = list(_known_keys(tuple(table), of_bytes=of_bytes))
     hint = did_you_mean(str(name), known)
-    if not hint and table == ["recipe"] and str(name) in _known_keys(("recipe",), of_bytes=not of_bytes):
+    others = _known_keys(("recipe",), of_bytes=not of_bytes) if _is_recipe(table) else []
+    if not hint and str(name) in others:
         kind = "SentencePiece" if of_bytes else "byte-level"
-        return f'key "{name}" in [recipe] is a setting of {kind} recipes, and this one is not; leave it out'
+        where = _table_name(tuple(table))
+        return f'key "{name}" in {where} is a setting of {kind} recipes, and this one is not; leave it out'
     if not hint:
         homes = [home for home in _homes() if str(name) in _known_keys(home) and home != tuple(table)]
         hint = f"; it belongs in {_table_name(homes[0]) or 'the first lines, before any table'}" if homes else ""
@@ -96,12 +98,12 @@ def _tables() -> list[str]:
 
 
 def _homes() -> list[KeyPath]:
-    return [(), *((name,) for name in _tables()), ("corpus", "subset", 0)]
+    return [(), *((name,) for name in _tables() if name != "recipes"), ("corpus", "subset", 0)]
 
 
 def _known_keys(table: KeyPath, *, of_bytes: bool = False) -> list[str]:
     """The keys that a table can have; [recipe] has others for byte-level BPE."""
-    if table == ("recipe",):
+    if _is_recipe(table):
         added = ("preset", "kind", *(("digits",) if of_bytes else ()))
         return [*added, *(ByteLevelRecipe if of_bytes else Recipe).model_fields]
     model: Any = StudySettings
@@ -109,6 +111,10 @@ def _known_keys(table: KeyPath, *, of_bytes: bool = False) -> list[str]:
         if isinstance(part, str):
             model = _model_in(model.model_fields[part].annotation)
     return list(model.model_fields)
+
+
+def _is_recipe(table: Sequence[str | int]) -> bool:
+    return tuple(table) == ("recipe",) or (len(table) == 2 and table[0] == "recipes")
 
 
 def _model_in(annotation: Any) -> Any:

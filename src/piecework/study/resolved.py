@@ -84,6 +84,9 @@ def _lines(study: Study, folder: Path, weights: Mapping[SubsetName, Fraction]) -
         yield from _pairs({**settings, "base": base if is_name(base, study.folder) else moved(base)})
     yield from ("", "[recipe]")
     yield from _pairs(_recipe_settings(study.recipe, folder))
+    for name, recipe in study.recipes.items():
+        yield from ("", f"[recipes.{_text(name)}]")
+        yield from _pairs(_recipe_settings(recipe, folder))
     yield from ("", "[analysis]")
     analysis = study.analysis
     parallel = {"parallel": moved(analysis.parallel)} if analysis.parallel else {}

@@ -350,6 +350,13 @@ def _for_recipe(key: str, value: object) -> object:
     return None if value == "none" and field and type(None) in get_args(field.annotation) else value
 
 
+def _fixed_pieces(recipe: AnyRecipe) -> int:
+    """The number of pieces that a vocabulary of any size has."""
+    if isinstance(recipe, ByteLevelRecipe):
+        return recipe.smallest_size
+    return len(recipe.meta_pieces()) + (WHITESPACE_RUNS if recipe.whitespace_runs else 0)
+
+
 class StudySettings(_Table):
     """All tables of a study file, and the line of each key. `Study` adds the methods."""
 
@@ -363,6 +370,8 @@ class StudySettings(_Table):
     recipe: Annotated[AnyRecipe, BeforeValidator(_resolve_recipe)] = Recipe.gpt_sw3()
     extend: ExtendSettings | None = None
     """The tokenizer to extend. Its rules are then the recipe, which `resolve_base` fills in."""
+    recipes: dict[str, Annotated[AnyRecipe, BeforeValidator(_resolve_recipe)]] = {}
+    """Further recipes by name, trained on the same documents and compared with the first."""
     analysis: Analysis = Analysis()
 
     _folder: Path = PrivateAttr(Path())
@@ -394,6 +403,42 @@ class StudySettings(_Table):
         """Whether the study file has that key."""
         return key in self._lines
 
+    def with_recipe(self, name: str) -> Self:
+        """The study of a further recipe: the same documents and samples, without what belongs to the first alone."""
+        recipe = self.recipes[name]
+        sizes = tuple(size for size in self.analysis.vocab_sizes if _fixed_pieces(recipe) < size <= recipe.vocab_size)
+        changes: dict[str, Any] = {
+            "name": f"{self.name}-{name}",
+            "recipe": recipe,
+            "recipes": {},
+            "analysis": self.analysis.model_copy(
+                update={"vocab_sizes": sizes, "tokenizers": {}, "alternatives": False}
+            ),
+        }
+        if isinstance(recipe, ByteLevelRecipe):
+            # Special tokens are cut out of a text before it is counted, so that the documents are the same without.
+            entries = tuple(entry.model_copy(update={"code_token": None}) for entry in self.corpus.subset)
+            changes["corpus"] = self.corpus.model_copy(update={"subset": entries})
+        return self.model_copy(update=changes)
+
+    def _further_inconsistencies(self) -> Iterator[tuple[KeyPath, str]]:
+        if self.recipes and self.extend is not None:
+            yield ("recipes",), "[recipes]: a study that extends a tokenizer trains no recipes; remove one of the two"
+            return
+        for name in self.recipes:
+            try:
+                check_name(name)
+            except ValueError as error:
+                yield ("recipes", name), f'"{name}" in [recipes]: {error}'
+                continue
+            if name == MULTILINGUAL:
+                yield ("recipes", name), f'"{name}" in [recipes] is taken: results call the tokenizer of [recipe] so'
+            for key, message in self.with_recipe(name).inconsistencies():
+                if key[0] == "recipe":
+                    yield ("recipes", name, *key[1:]), message.replace("[recipe]", f"[recipes.{name}]")
+                else:
+                    yield key, f"[recipes.{name}]: {message}"
+
     def inconsistencies(self) -> Iterator[tuple[KeyPath, str]]:
         """Mistakes between tables that are valid by themselves, each with its key."""
         if self.analysis.pivot is not None and self.analysis.parallel is None:
@@ -406,6 +451,7 @@ class StudySettings(_Table):
                 ("analysis", "alternatives"),
                 "alternatives in [analysis]: compares SentencePiece tokenizers that are trained from nothing",
             )
+        yield from self._further_inconsistencies()
         if not self.needs_base:
             yield from self._recipe_inconsistencies()
 
@@ -413,11 +459,11 @@ class StudySettings(_Table):
         sizes = self.analysis.vocab_sizes
         if isinstance(self.recipe, Recipe):
             yield from self._sentencepiece_inconsistencies(self.recipe)
-            meta = len(self.recipe.meta_pieces()) + (WHITESPACE_RUNS if self.recipe.whitespace_runs else 0)
             fixed = "special, bytes or whitespace"
         else:
             yield from self._byte_level_inconsistencies(self.recipe)
-            meta, fixed = self.recipe.smallest_size, "special or bytes"
+            fixed = "special or bytes"
+        meta = _fixed_pieces(self.recipe)
         if self.recipe.parity:
             yield (
                 ("recipe", "parity"),
@@ -445,8 +491,8 @@ class StudySettings(_Table):
             yield (
                 ("analysis", "tokenizers", name),
                 f'"{name}" in [analysis.tokenizers]: a byte-level study counts the pre-tokens of'
-                f' "{recipe.pre_tokenizer.name}", on which no other tokenizer can be compared; use piecework compare'
-                " --data instead",
+                f' "{recipe.pre_tokenizer.name}", of which words cannot be put together for another tokenizer; use'
+                " piecework compare --data, or give a SentencePiece recipe first and this one in [recipes.NAME]",
             )
         for index, entry in enumerate(self.corpus.subset):
             if entry.code_token is not None:

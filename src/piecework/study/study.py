@@ -16,7 +16,7 @@ from piecework.common.exact import format_exact
 from piecework.errors import Mistake, StudyError
 from piecework.study.explain import explain
 from piecework.study.file import load_settings
-from piecework.study.recipe import Recipe
+from piecework.study.recipe import AnyRecipe, Recipe
 from piecework.study.schema import StudySettings
 from piecework.study.subsets import Subset, find_subsets
 
@@ -45,12 +45,16 @@ class Study(StudySettings):
         except ValidationError as error:
             raise StudyError(Mistake(wrong.message) for wrong in explain(error)) from None
         self._folder = Path(folder)
-        if isinstance(self.recipe, Recipe) and (rules := self.recipe.normalization_rule_tsv):
-            self.__dict__["recipe"] = self.recipe.model_copy(
-                update={"normalization_rule_tsv": str(self._folder / rules)}
-            )
+        self.__dict__["recipe"] = self._placed(self.recipe)
+        self.__dict__["recipes"] = {name: self._placed(recipe) for name, recipe in self.recipes.items()}
         if mistakes := [self.mistake(key, message) for key, message in self.inconsistencies()]:
             raise StudyError(mistakes)
+
+    def _placed(self, recipe: AnyRecipe) -> AnyRecipe:
+        """The recipe with its path below the study's folder."""
+        if isinstance(recipe, Recipe) and (rules := recipe.normalization_rule_tsv):
+            return recipe.model_copy(update={"normalization_rule_tsv": str(self._folder / rules)})
+        return recipe
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, check_corpus: bool = True) -> Self:
