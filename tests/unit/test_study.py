@@ -352,7 +352,7 @@ def test_the_counting_key_is_the_same_in_every_version(folder: Path) -> None:
 def test_the_examples_of_the_documentation(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
     examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 8
+    assert len(examples) == 9
     for example in examples:
         assert load(tmp_path, example, check_corpus=False)
     for keys in (Study, Corpus, SubsetEntry, Weights, Sampling, ExtendSettings, Analysis):
