@@ -99,11 +99,11 @@ ChunkText::ChunkText(const WordTable& pre_tokens, const std::array<uint32_t, 256
   });
 }
 
-ChunkText::ChunkText(const WordTable& rows, const std::vector<uint32_t>& lengths) {
-  const auto for_each_symbol = [](const Word& row, auto&& use) {
-    for (size_t at = 0; at < row.bytes.size(); at += sizeof(uint32_t)) {
-      uint32_t symbol;
-      std::memcpy(&symbol, row.bytes.data() + at, sizeof symbol);
+ChunkText::ChunkText(const WordTable& rows, const std::vector<uint32_t>& lengths, size_t index_bytes) {
+  const auto for_each_symbol = [&](const Word& row, auto&& use) {
+    for (size_t at = 0; at < row.bytes.size(); at += index_bytes) {
+      uint32_t symbol = 0;
+      std::memcpy(&symbol, row.bytes.data() + at, index_bytes);  // little-endian, as word_table.cpp checks
       use(symbol);
     }
   };

@@ -20,11 +20,13 @@ class ChunkText {
   static constexpr uint32_t kSeparator = 0xFFFFFFFF;
   static constexpr uint32_t kNoPosition = 0xFFFFFFFF;
 
+  ChunkText() = default;
   ChunkText(const WordTable& chunks, const Alphabet& alphabet);
   // Pre-tokens as bytes, each a symbol.
   ChunkText(const WordTable& pre_tokens, const std::array<uint32_t, 256>& byte_symbols);
-  // Rows of symbols of any length. A row has the index of each symbol in four bytes; `lengths` has their characters.
-  ChunkText(const WordTable& rows, const std::vector<uint32_t>& lengths);
+  // Rows of symbols of any length. A row has the index of each symbol in two or four bytes; `lengths` has how many
+  // positions each takes.
+  ChunkText(const WordTable& rows, const std::vector<uint32_t>& lengths, size_t index_bytes = sizeof(uint32_t));
 
   uint32_t size() const { return static_cast<uint32_t>(symbols_.size()); }
   uint32_t operator[](uint32_t position) const { return symbols_[position]; }

@@ -7,6 +7,8 @@ namespace piecework {
 Trainer::Trainer(ChunkText text, const std::vector<InitialSymbol>& alphabet, const MergeRule& rule,
                  uint64_t least_frequency, Checkpoint checkpoint)
     : text_(std::move(text)),
+      first_size_(text_.size()),
+      used_positions_(first_size_),
       rule_(rule),
       least_frequency_(least_frequency),
       checkpoint_(std::move(checkpoint)),
@@ -14,11 +16,12 @@ Trainer::Trainer(ChunkText text, const std::vector<InitialSymbol>& alphabet, con
   for (const InitialSymbol& symbol : alphabet) {
     add_symbol(symbol.text, symbol.length, symbol.script, symbol.has_mark, symbol.all_marks);
   }
-  find_first_pairs();
+  start_round();
 }
 
 uint32_t Trainer::add_symbol(std::string_view text, uint32_t length, ScriptSpan script, bool has_mark, bool all_marks) {
-  symbols_.push_back({texts_.size(), static_cast<uint32_t>(text.size()), length, 0, script, has_mark, all_marks});
+  symbols_.push_back(
+      {texts_.size(), static_cast<uint32_t>(text.size()), length, 0, length, script, has_mark, all_marks});
   texts_.append(text);
   left_slots_.emplace_back();
   right_slots_.emplace_back();
@@ -53,7 +56,7 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
   }
   uint64_t added = 0;
   Candidate best;
-  while (added < wanted && next(best) && best.frequency >= minimum_frequency) {
+  while (added < wanted && next_of_all_rounds(best) && best.frequency >= minimum_frequency) {
     if (progress) progress(added, wanted);
     Pair pair = pairs_[best.pair];
     std::string piece = text_of(pair);
@@ -69,9 +72,12 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
       if (is_new) {
         const Symbol &left = symbols_[pair.left], &right = symbols_[pair.right];
         const bool has_mark = left.has_mark || right.has_mark, all_marks = left.all_marks && right.all_marks;
+        const uint32_t span = left.span + right.span;
         add_symbol(piece, length_of(pair), joined(left.script, right.script), has_mark, all_marks);
+        symbols_.back().span = span;
         ++added;
       }
+      if (!is_new) symbols_[symbol].span = symbols_[pair.left].span + symbols_[pair.right].span;
       symbols_[pair.left].changed = symbols_[pair.right].changed = merges_;
       apply(pair, symbol);
       merges.push_back({std::move(piece), best.frequency, pair.left, pair.right});

@@ -1,5 +1,7 @@
 // Merges pairs of symbols, the most frequent first: what all kinds of training share.
 //
+// pair_positions.cpp has where pairs are, pair_queue.cpp their order, rounds.cpp how a large text is made smaller.
+//
 // A priority queue of upper bounds. Once both symbols of a pair exist, its frequency can only fall. So a pair is
 // counted again only when it reaches the top of the queue, and returns to the queue if its frequency has fallen.
 // Nothing else is updated. Most pairs never reach the top; other trainers spend most of their time on them.
@@ -22,8 +24,9 @@ namespace piecework {
 struct Symbol {
   uint64_t text_offset;  // of its UTF-8 in Trainer::texts_
   uint32_t text_bytes;
-  uint32_t length;       // in characters
-  uint32_t changed = 0;  // the last merge that consumed one of its occurrences
+  uint32_t length;   // in characters
+  uint32_t changed;  // the last merge that consumed one of its occurrences
+  uint32_t span;     // in positions of the text: its length, or 1 if it was a symbol when the text was folded
   ScriptSpan script;
   bool has_mark, all_marks;  // whether some character, every character is ▁
 };
@@ -91,6 +94,7 @@ class Trainer {
   static constexpr uint32_t kAhead = 16;            // positions to prefetch ahead of the current one
   static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
   static constexpr uint64_t kLevels = 1 << 16;      // each frequency below this has its own unsorted list
+  static constexpr uint32_t kLargeText = 1 << 22;   // positions from which training goes in rounds
 
   std::string_view text_of(uint32_t symbol) const {
     return {&texts_[symbols_[symbol].text_offset], symbols_[symbol].text_bytes};
@@ -104,7 +108,18 @@ class Trainer {
   uint32_t add_symbol(std::string_view text, uint32_t length, ScriptSpan script, bool has_mark, bool all_marks);
   bool mergeable(uint32_t left, uint32_t right) const;
   bool marks_allow(const Symbol& left, const Symbol& right) const;
-  void find_first_pairs();
+  // Rounds: rounds.cpp.
+  void start_round();
+  void fold_text();
+  template <class Index, class IsCut>
+  void fold_rows(IsCut&& is_cut);
+  uint64_t choose_floor() const;
+  bool next_of_all_rounds(Candidate& best);
+
+  // Calls `visit(position, left, right)` for each two neighbours of the text.
+  template <class Visit>
+  void visit_pairs(Visit&& visit) const;
+  void find_pairs();
   void count_again(Pair& pair);
   bool is_exact(const Pair& pair) const {
     return std::max(symbols_[pair.left].changed, symbols_[pair.right].changed) <= pair.counted;
@@ -121,8 +136,11 @@ class Trainer {
   bool before(const Candidate& a, const Candidate& b) const;
 
   ChunkText text_;
+  const uint32_t first_size_;  // positions of the text before the first round
+  uint32_t used_positions_;    // positions of the text that are not inside a merged symbol
   const MergeRule rule_;
   const uint64_t least_frequency_;
+  uint64_t floor_ = UINT64_MAX;  // pairs below it are forgotten until the next round
   const Checkpoint checkpoint_;
   std::vector<Symbol> symbols_;
   std::string texts_;
@@ -163,5 +181,21 @@ class Trainer {
   std::vector<NewPair> new_pairs_;
   std::vector<Occurrence> occurrences_;
 };
+
+template <class Visit>
+void Trainer::visit_pairs(Visit&& visit) const {
+  for (uint32_t p = 1, n = 0; p + 1 < text_.size(); ++n) {
+    if (n % kCheckpoint == 0) checkpoint_();
+    const uint32_t left = text_[p];
+    if (left >= ChunkText::kBack) {
+      ++p;
+      continue;
+    }
+    const uint32_t next = p + symbols_[left].span;
+    const uint32_t right = text_[next];
+    if (right < ChunkText::kBack) visit(p, left, right);
+    p = next;
+  }
+}
 
 }  // namespace piecework

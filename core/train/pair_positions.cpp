@@ -1,35 +1,77 @@
 // Where each pair is: finding pairs in the text, counting them again, and merging them.
-#include <unordered_map>
+#include <algorithm>
 
+#include "text/hash.hpp"
 #include "train/merge_trainer.hpp"
 
 namespace piecework {
 
-void Trainer::find_first_pairs() {
-  std::unordered_map<uint64_t, uint32_t> rare;
-  constexpr uint32_t kDense = 512;  // pairs of the most frequent characters need no hash table
-  std::vector<uint32_t> dense(kDense * kDense, UINT32_MAX);
-  auto index_of = [&](uint32_t left, uint32_t right) -> uint32_t& {
-    if (left < kDense && right < kDense) return dense[left * kDense + right];
-    return rare.try_emplace(static_cast<uint64_t>(left) << 32 | right, UINT32_MAX).first->second;
-  };
-  for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
-    if (p % kCheckpoint == 0) checkpoint_();
-    const uint32_t left = text_[p];
-    if (left >= ChunkText::kBack) continue;
-    const uint32_t right = text_[p + symbols_[left].length];
-    if (right >= ChunkText::kBack) continue;
-    uint32_t& index = index_of(left, right);
-    if (index == UINT32_MAX) {
-      index = static_cast<uint32_t>(pairs_.size());
-      pairs_.push_back({left, right, 0, 0, 0, 0});
+namespace {
+
+// Maps a pair of symbols to its index. Pairs of the most frequent characters need no hash.
+class PairIndex {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  PairIndex() : dense_(size_t{kDense} * kDense, kNone) { grow(); }
+
+  // The entry of a pair; kNone where it is new. It is valid until the next call.
+  uint32_t& entry(uint32_t left, uint32_t right) {
+    if (left < kDense && right < kDense) return dense_[left * kDense + right];
+    if (2 * (used_ + 1) > slots_.size()) grow();
+    const uint64_t key = static_cast<uint64_t>(left) << 32 | right;
+    for (uint64_t at = hash_pair(left, right) >> 7 & mask_;; at = (at + 1) & mask_) {
+      if (slots_[at].key == key) return slots_[at].index;
+      if (slots_[at].key != kEmpty) continue;
+      slots_[at].key = key;
+      ++used_;
+      return slots_[at].index;
     }
-    pairs_[index].frequency += text_.count_at(p);
-    ++pairs_[index].positions;
   }
+
+ private:
+  struct Slot {
+    uint64_t key = kEmpty;
+    uint32_t index = kNone;
+  };
+  static constexpr uint32_t kDense = 512;
+  static constexpr uint64_t kEmpty = UINT64_MAX;
+
+  void grow() {
+    std::vector<Slot> before(std::max<size_t>(1 << 12, 2 * slots_.size()));
+    before.swap(slots_);
+    mask_ = slots_.size() - 1;
+    for (const Slot& slot : before) {
+      if (slot.key == kEmpty) continue;
+      uint64_t at = hash_pair(slot.key >> 32, slot.key & UINT32_MAX) >> 7 & mask_;
+      while (slots_[at].key != kEmpty) at = (at + 1) & mask_;
+      slots_[at] = slot;
+    }
+  }
+
+  std::vector<uint32_t> dense_;
+  std::vector<Slot> slots_;
+  uint64_t mask_ = 0;
+  size_t used_ = 0;
+};
+
+}  // namespace
+
+// Finds the pairs of the text and their positions. Pairs below the round's floor get no positions.
+void Trainer::find_pairs() {
+  PairIndex index;
+  visit_pairs([&](uint32_t p, uint32_t left, uint32_t right) {
+    uint32_t& i = index.entry(left, right);
+    if (i == PairIndex::kNone) {
+      i = static_cast<uint32_t>(pairs_.size());
+      pairs_.push_back({left, right, 0, 0, merges_, 0});
+    }
+    pairs_[i].frequency += text_.count_at(p);
+    ++pairs_[i].positions;
+  });
+  floor_ = choose_floor();
   uint64_t total = 0;
   for (Pair& pair : pairs_) {
-    if (pair.frequency < least_frequency_ || !mergeable(pair.left, pair.right)) pair.positions = 0;
+    if (pair.frequency < floor_ || !mergeable(pair.left, pair.right)) pair.positions = 0;
     pair.first = total;
     total += pair.positions;
   }
@@ -37,15 +79,10 @@ void Trainer::find_first_pairs() {
   live_positions_ = total;
   std::vector<uint64_t> next(pairs_.size());
   for (size_t i = 0; i < pairs_.size(); ++i) next[i] = pairs_[i].first;
-  for (uint32_t p = 1; p + 1 < text_.size(); ++p) {
-    if (p % kCheckpoint == 0) checkpoint_();
-    const uint32_t left = text_[p];
-    if (left >= ChunkText::kBack) continue;
-    const uint32_t right = text_[p + symbols_[left].length];
-    if (right >= ChunkText::kBack) continue;
-    const uint32_t index = index_of(left, right);
-    if (pairs_[index].positions) positions_[next[index]++] = p;
-  }
+  visit_pairs([&](uint32_t p, uint32_t left, uint32_t right) {
+    const uint32_t i = index.entry(left, right);
+    if (pairs_[i].positions) positions_[next[i]++] = p;
+  });
   for (uint32_t i = 0; i < pairs_.size(); ++i) {
     if (pairs_[i].positions) wait(i);
   }
@@ -54,7 +91,7 @@ void Trainer::find_first_pairs() {
 // Removes the positions where the pair no longer is, and adds up the counts of the others. Overlapping occurrences all
 // count.
 void Trainer::count_again(Pair& pair) {
-  const uint32_t offset = symbols_[pair.left].length;
+  const uint32_t offset = symbols_[pair.left].span;
   uint32_t* const first = &positions_[pair.first];
   uint32_t* kept = first;
   uint64_t frequency = 0;
@@ -87,7 +124,7 @@ uint32_t Trainer::new_pair(uint32_t other, bool other_is_left, uint32_t symbol) 
 // remove one of them again. Such pairs are kept with a frequency of 0, as in SentencePiece.
 uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
   const uint32_t left = pair.left, right = pair.right;
-  const uint32_t left_length = symbols_[left].length, length = symbols_[symbol].length;
+  const uint32_t left_span = symbols_[left].span, span = symbols_[symbol].span;
   new_pairs_.clear();
   occurrences_.clear();
   // The new pair (symbol, left): the only one that this merge may remove again.
@@ -97,11 +134,12 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
     if (i % kCheckpoint == 0) checkpoint_();
     if (i + kAhead < positions_.size()) text_.prefetch(positions_[i + kAhead]);
     const uint32_t p = positions_[i];
-    if (text_[p] != left || text_[p + left_length] != right) continue;
+    if (text_[p] != left || text_[p + left_span] != right) continue;
     const uint64_t count = text_.count_at(p);
     const uint32_t start = text_.before(p);
-    const uint32_t after = text_[p + length];
-    text_.merge(p, left_length, length, symbol);
+    const uint32_t after = text_[p + span];
+    text_.merge(p, left_span, span, symbol);
+    --used_positions_;
     merged += count;
     if (start != ChunkText::kNoPosition) {
       const uint32_t index = new_pair(text_[start], true, symbol);
@@ -123,7 +161,7 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
   }
   if (removable != kNotMergeable) {
     for (Occurrence& o : occurrences_) {
-      if (o.index == removable && text_[o.position + length] != left) {
+      if (o.index == removable && text_[o.position + span] != left) {
         new_pairs_[removable].frequency -= text_.count_at(o.position);
         --new_pairs_[removable].positions;
         o.index = kNotMergeable;
@@ -133,19 +171,19 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
   uint64_t total = positions_.size();
   for (NewPair& n : new_pairs_) {
     n.first = total;
-    if (n.frequency >= least_frequency_) total += n.positions;
+    if (n.frequency >= floor_) total += n.positions;
   }
   live_positions_ += total - positions_.size();
   if (total > positions_.capacity()) positions_.reserve(total + total / 4);  // doubling would waste more memory
   positions_.resize(total);
   for (NewPair& n : new_pairs_) {
-    if (n.frequency < least_frequency_) continue;
+    if (n.frequency < floor_) continue;
     const uint32_t l = n.other_is_left ? n.other : symbol, r = n.other_is_left ? symbol : n.other;
     pairs_.push_back({l, r, n.first, n.positions, merges_, n.frequency});
     wait(static_cast<uint32_t>(pairs_.size() - 1));
   }
   for (const Occurrence& o : occurrences_) {
-    if (o.index != kNotMergeable && new_pairs_[o.index].frequency >= least_frequency_) {
+    if (o.index != kNotMergeable && new_pairs_[o.index].frequency >= floor_) {
       positions_[new_pairs_[o.index].first++] = o.position;
     }
   }

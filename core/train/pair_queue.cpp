@@ -8,7 +8,7 @@ namespace piecework {
 void Trainer::wait(uint32_t pair) {
   const uint64_t frequency = pairs_[pair].frequency;
   const size_t length = ordering_length(pairs_[pair]);
-  if (frequency < least_frequency_) {
+  if (frequency < floor_) {
     live_positions_ -= pairs_[pair].positions;
     pairs_[pair].positions = 0;
   } else if (frequency <= static_cast<uint64_t>(level_) && level_ >= 0) {

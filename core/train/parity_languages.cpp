@@ -4,11 +4,19 @@
 #include <utility>
 
 namespace piecework {
+namespace {
+
+// Every pair must be listed, since another language may choose it.
+MergeRule without_rounds(MergeRule rule) {
+  rule.large_text = UINT32_MAX;
+  return rule;
+}
+
+}  // namespace
 
 ParityText::ParityText(ChunkText text, const std::vector<InitialSymbol>& alphabet, const MergeRule& rule,
                        Checkpoint checkpoint)
-    // Every pair that occurs is kept: another language may choose it.
-    : Trainer(std::move(text), alphabet, rule, 1, std::move(checkpoint)) {
+    : Trainer(std::move(text), alphabet, without_rounds(rule), 1, std::move(checkpoint)) {
   index_from(0);
 }
 
@@ -31,6 +39,7 @@ uint32_t ParityText::add_merged(uint32_t left, uint32_t right) {
 }
 
 uint64_t ParityText::merge(uint32_t left, uint32_t right, uint32_t symbol) {
+  symbols_[symbol].span = symbols_[left].span + symbols_[right].span;
   const auto found = index_.find(key(left, right));
   if (found == index_.end()) return 0;
   ++merges_;
