@@ -150,12 +150,13 @@ class Writer:
             if missing <= 0:
                 break
             data, starts = self._model.characters.words(missing + missing // 8 + 16, self._random)
-            begins, ends = starts[:-1], starts[1:] - 1
+            filled = np.diff(starts) > 1
+            begins, ends = starts[:-1][filled], starts[1:][filled] - 1
             hashes = hash_words(data, begins, ends)
             _, unique = np.unique(hashes, return_index=True)
             good = np.zeros(len(hashes), bool)
             good[unique] = True
-            good &= ~self._seen.has(hashes) & (ends > begins)
+            good &= ~self._seen.has(hashes)
             index = np.flatnonzero(good)[:missing]
             self._seen.add(hashes[index])
             self._keep(data, begins[index], ends[index] - begins[index] + 1)

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <optional>
 
 #include "bindings/bindings.hpp"
@@ -24,14 +25,26 @@ std::vector<ParityTables> parity_tables(const std::vector<const WordTable*>& tra
   return tables;
 }
 
-TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minimum_frequency, float character_coverage,
+// Calls the Python function anew for each pass: it gives an iterator of word tables.
+WordTables tables_of(const nb::callable& read) {
+  return [read](const std::function<void(const WordTable&)>& visit) {
+    nb::gil_scoped_acquire locked;
+    for (nb::handle table : nb::iter(read())) {
+      const WordTable& words = nb::cast<const WordTable&>(table);
+      nb::gil_scoped_release unlocked;
+      visit(words);
+    }
+  };
+}
+
+TrainingResult train(nb::object words, uint64_t vocab_size, uint64_t minimum_frequency, float character_coverage,
                      uint32_t max_sentencepiece_length, bool split_by_unicode_script, bool split_by_number,
                      bool split_digits, bool add_dummy_prefix, bool split_by_whitespace,
                      bool allow_whitespace_only_pieces, bool treat_whitespace_as_suffix, bool auto_character_coverage,
                      const std::string& pretokenization_delimiter, uint32_t boundary,
                      std::vector<std::string> meta_pieces, const std::string& required_chars,
                      const std::vector<const WordTable*>& training, const std::vector<const WordTable*>& development,
-                     const std::optional<nb::callable>& progress) {
+                     uint32_t large_text, const std::optional<nb::callable>& progress) {
   TrainingOptions options;
   options.character_coverage = character_coverage;
   options.max_sentencepiece_length = max_sentencepiece_length;
@@ -52,10 +65,14 @@ TrainingResult train(const WordTable& table, uint64_t vocab_size, uint64_t minim
     p += c.length;
   }
   const std::vector<ParityTables> languages = parity_tables(training, development);
+  options.large_text = large_text;
   const Progress report = progress_to(progress);
+  const WordTable* const table = nb::isinstance<WordTable>(words) ? nb::cast<const WordTable*>(words) : nullptr;
+  if (!table && !languages.empty()) throw std::invalid_argument("parity-aware training needs a table");
+  const WordTables tables = table ? one_table(*table) : tables_of(nb::cast<nb::callable>(words));
   nb::gil_scoped_release unlocked;
-  if (!languages.empty()) return train_parity_bpe(table, languages, options, vocab_size, minimum_frequency, report);
-  return train_bpe(table, options, vocab_size, minimum_frequency, report);
+  if (!languages.empty()) return train_parity_bpe(*table, languages, options, vocab_size, minimum_frequency, report);
+  return train_bpe(tables, options, vocab_size, minimum_frequency, report);
 }
 
 ByteLevelTrainingResult train_parity_byte_level(const std::vector<const WordTable*>& training,
@@ -106,7 +123,8 @@ void bind_train(nb::module_& m) {
         nb::arg("split_by_whitespace"), nb::arg("allow_whitespace_only_pieces"), nb::arg("treat_whitespace_as_suffix"),
         nb::arg("auto_character_coverage"), nb::arg("pretokenization_delimiter"), nb::arg("boundary"),
         nb::arg("meta_pieces"), nb::arg("required_chars"), nb::arg("training") = std::vector<const WordTable*>(),
-        nb::arg("development") = std::vector<const WordTable*>(), nb::arg("progress") = nb::none());
+        nb::arg("development") = std::vector<const WordTable*>(), nb::arg("large_text") = kLargeText,
+        nb::arg("progress") = nb::none());
 
   nb::class_<ByteLevelTrainingResult>(m, "ByteLevelTrainingResult")
       .def_ro("alphabet", &ByteLevelTrainingResult::alphabet)

@@ -89,27 +89,29 @@ TrainingForm FormMaker::form(const Word& word) {
   return {false, form_};
 }
 
-Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint) {
+Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, const Checkpoint& checkpoint) {
   FormMaker forms(options);
   std::vector<uint64_t> counts(kSpaceMark + 1, 0);  // by code point; grows up to the largest one found
   uint64_t all = 0;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (i % kCheckpoint == 0 && checkpoint) checkpoint();
-    const Word word = words.at(i);
-    const TrainingForm form = forms.form(word);
-    uint64_t length = form.marked;
-    counts[kSpaceMark] += form.marked ? word.count : 0;
-    for (const char *p = form.text.data(), *last = p + form.text.size(); p < last;) {
-      const Decoded c = decode_utf8(p, last);
-      p += c.length;
-      if (c.code == 0) continue;
-      const char32_t code = c.code == ' ' ? kSpaceMark : c.code;
-      if (code >= counts.size()) counts.resize(std::min<size_t>(code * size_t{2}, kCodePoints));
-      counts[code] += word.count;  // cannot overflow unless the sum of all does, which is checked below
-      ++length;
+  tables([&](const WordTable& words) {
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (i % kCheckpoint == 0 && checkpoint) checkpoint();
+      const Word word = words.at(i);
+      const TrainingForm form = forms.form(word);
+      uint64_t length = form.marked;
+      counts[kSpaceMark] += form.marked ? word.count : 0;
+      for (const char *p = form.text.data(), *last = p + form.text.size(); p < last;) {
+        const Decoded c = decode_utf8(p, last);
+        p += c.length;
+        if (c.code == 0) continue;
+        const char32_t code = c.code == ' ' ? kSpaceMark : c.code;
+        if (code >= counts.size()) counts.resize(std::min<size_t>(code * size_t{2}, kCodePoints));
+        counts[code] += word.count;  // cannot overflow unless the sum of all does, which is checked below
+        ++length;
+      }
+      all = add_counts(all, multiply_counts(length, word.count));
     }
-    all = add_counts(all, multiply_counts(length, word.count));
-  }
+  });
 
   total_ = all;
   for (const char32_t code : options.required_chars) {
@@ -157,55 +159,57 @@ Alphabet::Alphabet(const WordTable& words, const TrainingOptions& options, const
   }
 }
 
-WordTable split_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
+WordTable split_into_chunks(const WordTables& tables, const Alphabet& alphabet, const TrainingOptions& options,
                             const Checkpoint& checkpoint) {
   FormMaker forms(options);
   const bool mark_merges = alphabet.sides_of(kSpaceMark).merges;
   const bool splits = options.split_by_whitespace, suffix = options.treat_whitespace_as_suffix;
   const bool keeps_runs = options.allow_whitespace_only_pieces;
   WordTable chunks;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (i % kCheckpoint == 0 && checkpoint) checkpoint();
-    const Word word = words.at(i);
-    if (word.count == 0) continue;
-    const TrainingForm form = forms.form(word);
-    const char* const last = form.text.data() + form.text.size();
-    const char* start = form.text.data();
-    bool marked = form.marked && mark_merges;  // the chunk starts with ▁, which is not in its bytes
-    bool after_mark = marked;                  // the previous character is ▁
-    size_t length = marked;                    // characters of the chunk
-    uint8_t right = kAnyScript;                // the script at the chunk's right side
-    const auto end_chunk = [&](const char* at, const char* next) {
-      if (length >= 2) chunks.queue({start, static_cast<size_t>(at - start)}, !marked, word.count, last);
-      start = next;
-      marked = false;
-      length = 0;
-      right = kAnyScript;
-    };
-    for (const char* p = start; p < last;) {
-      const Decoded c = decode_utf8(p, last);
-      const char* const next = p + c.length;
-      const char32_t code = c.code == ' ' ? kSpaceMark : c.code;
-      const bool is_mark = code == kSpaceMark;
-      const Alphabet::Sides sides = alphabet.sides_of(code);
-      if (!sides.merges) {
-        end_chunk(p, next);
-      } else if (is_mark && splits && !suffix && !(keeps_runs && after_mark)) {
-        end_chunk(p, next);
-        marked = true;
-        length = 1;
-      } else {
-        const bool ends_word = splits && suffix && after_mark && !(keeps_runs && is_mark);
-        const bool other_script = right != sides.left && right != kAnyScript && sides.left != kAnyScript;
-        if (ends_word || other_script) end_chunk(p, p);
-        ++length;
-        right = sides.right;
+  tables([&](const WordTable& words) {
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (i % kCheckpoint == 0 && checkpoint) checkpoint();
+      const Word word = words.at(i);
+      if (word.count == 0) continue;
+      const TrainingForm form = forms.form(word);
+      const char* const last = form.text.data() + form.text.size();
+      const char* start = form.text.data();
+      bool marked = form.marked && mark_merges;  // the chunk starts with ▁, which is not in its bytes
+      bool after_mark = marked;                  // the previous character is ▁
+      size_t length = marked;                    // characters of the chunk
+      uint8_t right = kAnyScript;                // the script at the chunk's right side
+      const auto end_chunk = [&](const char* at, const char* next) {
+        if (length >= 2) chunks.queue({start, static_cast<size_t>(at - start)}, !marked, word.count, last);
+        start = next;
+        marked = false;
+        length = 0;
+        right = kAnyScript;
+      };
+      for (const char* p = start; p < last;) {
+        const Decoded c = decode_utf8(p, last);
+        const char* const next = p + c.length;
+        const char32_t code = c.code == ' ' ? kSpaceMark : c.code;
+        const bool is_mark = code == kSpaceMark;
+        const Alphabet::Sides sides = alphabet.sides_of(code);
+        if (!sides.merges) {
+          end_chunk(p, next);
+        } else if (is_mark && splits && !suffix && !(keeps_runs && after_mark)) {
+          end_chunk(p, next);
+          marked = true;
+          length = 1;
+        } else {
+          const bool ends_word = splits && suffix && after_mark && !(keeps_runs && is_mark);
+          const bool other_script = right != sides.left && right != kAnyScript && sides.left != kAnyScript;
+          if (ends_word || other_script) end_chunk(p, p);
+          ++length;
+          right = sides.right;
+        }
+        after_mark = is_mark && sides.merges;
+        p = next;
       }
-      after_mark = is_mark && sides.merges;
-      p = next;
+      end_chunk(last, last);
     }
-    end_chunk(last, last);
-  }
+  });
   chunks.flush();
   return chunks;
 }

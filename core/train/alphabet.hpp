@@ -11,6 +11,9 @@
 
 namespace piecework {
 
+// Positions of the text from which training goes in rounds: rounds.cpp.
+inline constexpr uint32_t kLargeText = 1 << 22;
+
 struct TrainingOptions {
   float character_coverage = 0.9995F;
   uint32_t max_sentencepiece_length = 16;
@@ -26,10 +29,19 @@ struct TrainingOptions {
   std::string pretokenization_delimiter;  // becomes a boundary, as meta pieces do
   std::vector<std::string> meta_pieces;   // each occurrence in the text becomes a boundary
   std::u32string required_chars;          // always in the alphabet, even if the text lacks them
+  uint32_t large_text = kLargeText;
 };
 
 // Called from time to time during long work. It may throw to stop the work.
 using Checkpoint = std::function<void()>;
+
+// Calls a function with tables of words, the same ones each time. A word may be in several tables: its counts add up.
+// So the words of a large corpus can be read in parts and need not be in memory together.
+using WordTables = std::function<void(const std::function<void(const WordTable&)>&)>;
+
+inline WordTables one_table(const WordTable& words) {
+  return [&words](const std::function<void(const WordTable&)>& visit) { visit(words); };
+}
 
 struct Character {
   char32_t code;
@@ -67,7 +79,9 @@ CharacterRule character_rule(char32_t code, const TrainingOptions& options);
 // The characters of the vocabulary, in its order, with the properties that the merge rules need.
 class Alphabet {
  public:
-  Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint = {});
+  Alphabet(const WordTables& tables, const TrainingOptions& options, const Checkpoint& checkpoint = {});
+  Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint = {})
+      : Alphabet(one_table(words), options, checkpoint) {}
 
   const std::vector<Character>& characters() const { return characters_; }
   // The number of characters in the text, boundaries included.
@@ -118,7 +132,11 @@ class FormMaker {
 
 // Splits each word where no merge can happen, and adds up the counts of equal chunks. On 100 MB of text 1.2 million
 // words become 0.5 million chunks. The opens_line flag of a chunk is set when it does NOT start with ▁.
-WordTable split_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
+WordTable split_into_chunks(const WordTables& tables, const Alphabet& alphabet, const TrainingOptions& options,
                             const Checkpoint& checkpoint = {});
+inline WordTable split_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
+                                   const Checkpoint& checkpoint = {}) {
+  return split_into_chunks(one_table(words), alphabet, options, checkpoint);
+}
 
 }  // namespace piecework

@@ -11,15 +11,19 @@ namespace piecework {
 
 // Most pairs are rare, and rare pairs are seldom needed. So pairs below a guessed frequency are forgotten. If the guess
 // was too high (the vocabulary is large for the text), training runs again without it. The result is the same.
+// Rounds find no pairs that do not occur, and without a limit SentencePiece comes to those at last: so a large text is
+// tried with a limit of 1 before the limit is 0, which allows no rounds.
 // `make_text` gives the text and the sum of its counts.
 template <class MakeText>
 std::vector<Merge> run_with_guess(MakeText&& make_text, const std::vector<InitialSymbol>& alphabet,
                                   const MergeRule& rule, uint64_t wanted, uint64_t minimum_frequency,
                                   const Progress& progress, const Checkpoint& checkpoint) {
   std::vector<Merge> merges;
-  for (const bool guessing : {true, false}) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
     auto [text, total] = make_text();
-    const uint64_t guess = guessing ? total / wanted / 32 : 0;
+    const bool large = text.size() >= rule.large_text;
+    if (attempt == 1 && !large) attempt = 2;
+    const uint64_t guess = attempt == 0 ? std::max<uint64_t>(total / wanted / 32, large) : attempt == 1;
     Trainer trainer(std::move(text), alphabet, rule, std::max(minimum_frequency, guess), checkpoint);
     merges = trainer.run(wanted, minimum_frequency, progress);
     if (trainer.is_complete() || guess <= minimum_frequency) break;

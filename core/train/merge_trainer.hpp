@@ -66,6 +66,8 @@ struct MergeRule {
   // and neither is a pair that `forbidden` has.
   bool extends = false;
   ForbiddenPieces forbidden;
+  // Positions of the text from which training goes in rounds: rounds.cpp.
+  uint32_t large_text = kLargeText;
   // Where a piece of SentencePiece may have ▁.
   bool split_by_whitespace = true;
   bool allow_whitespace_only_pieces = false;
@@ -94,7 +96,6 @@ class Trainer {
   static constexpr uint32_t kAhead = 16;            // positions to prefetch ahead of the current one
   static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
   static constexpr uint64_t kLevels = 1 << 16;      // each frequency below this has its own unsorted list
-  static constexpr uint32_t kLargeText = 1 << 22;   // positions from which training goes in rounds
 
   std::string_view text_of(uint32_t symbol) const {
     return {&texts_[symbols_[symbol].text_offset], symbols_[symbol].text_bytes};

@@ -85,7 +85,8 @@ void Trainer::fold_rows(IsCut&& is_cut) {
 // The frequency from which pairs are listed in this round. The lists of a round have at most a third as many positions
 // as the text had at first, or those of the most frequent pair.
 uint64_t Trainer::choose_floor() const {
-  if (first_size_ < kLargeText) return least_frequency_;
+  // Pairs that no longer occur are not found again, so there are no rounds where they are needed.
+  if (first_size_ < rule_.large_text || least_frequency_ == 0) return least_frequency_;
   const uint64_t most = first_size_ / 3;
   std::vector<std::pair<uint64_t, uint32_t>> sizes;  // frequency, positions
   uint64_t all = 0;

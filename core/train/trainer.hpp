@@ -30,8 +30,12 @@ using Progress = std::function<void(uint64_t done, uint64_t wanted)>;
 
 // `vocab_size` counts meta pieces, merges and characters. Training stops before the first merge that is rarer than
 // `minimum_frequency` (0: no limit).
-TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocab_size,
+TrainingResult train_bpe(const WordTables& tables, const TrainingOptions& options, uint64_t vocab_size,
                          uint64_t minimum_frequency, const Progress& progress);
+inline TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocab_size,
+                                uint64_t minimum_frequency, const Progress& progress) {
+  return train_bpe(one_table(words), options, vocab_size, minimum_frequency, progress);
+}
 
 struct ByteLevelTrainingOptions {
   std::vector<std::string> special_tokens;

@@ -30,6 +30,7 @@ std::vector<InitialSymbol> initial_symbols(const ByteAlphabet& alphabet) {
 
 MergeRule merge_rule(const TrainingOptions& options) {
   MergeRule rule;
+  rule.large_text = options.large_text;
   rule.max_length = options.max_sentencepiece_length;
   rule.split_by_whitespace = options.split_by_whitespace;
   rule.allow_whitespace_only_pieces = options.allow_whitespace_only_pieces;

@@ -1,6 +1,7 @@
 // Training from counts of words, as SentencePiece does it.
 #include <utility>
 
+#include "system/memory.hpp"
 #include "train/auto_coverage.hpp"
 #include "train/chunk_text.hpp"
 #include "train/guessed_training.hpp"
@@ -9,10 +10,10 @@
 
 namespace piecework {
 
-TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options, uint64_t vocab_size,
+TrainingResult train_bpe(const WordTables& tables, const TrainingOptions& options, uint64_t vocab_size,
                          uint64_t minimum_frequency, const Progress& progress) {
   const Checkpoint checkpoint = checkpoint_of(progress);
-  const Alphabet alphabet(words, options, checkpoint);
+  const Alphabet alphabet(tables, options, checkpoint);
   TrainingResult result;
   result.characters = alphabet.characters();
   result.character_count = alphabet.total();
@@ -22,7 +23,8 @@ TrainingResult train_bpe(const WordTable& words, const TrainingOptions& options,
   const std::vector<InitialSymbol> symbols = initial_symbols(alphabet);
   const MergeRule rule = merge_rule(options);
   const auto make_text = [&] {
-    const WordTable chunks = split_into_chunks(words, alphabet, options, checkpoint);
+    return_freed_memory();
+    const WordTable chunks = split_into_chunks(tables, alphabet, options, checkpoint);
     return std::pair(ChunkText(chunks, alphabet), chunks.total());
   };
   const uint64_t wanted = vocab_size - taken;

@@ -1,7 +1,7 @@
 """Types of the native core; `make lint` checks them against the built module."""
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -190,7 +190,7 @@ def train_byte_level(
     progress: Callable[[int, int], None] | None = None,
 ) -> ByteLevelTrainingResult: ...
 def train(
-    words: WordTable,
+    words: WordTable | Callable[[], Iterator[WordTable]],
     *,
     vocab_size: int,
     minimum_frequency: int,
@@ -210,6 +210,7 @@ def train(
     required_chars: str,
     training: Sequence[WordTable] = ...,
     development: Sequence[WordTable] = ...,
+    large_text: int = 4194304,
     progress: Callable[[int, int], None] | None = None,
 ) -> TrainingResult: ...
 def count_lines(counts: dict[str, int]) -> bytes: ...

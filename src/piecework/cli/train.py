@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from piecework.cli.options import CountType, FolderType, LocationType, text_field_option, threads_option
+from piecework.cli.options import CountType, FolderType, LocationType, SizeType, text_field_option, threads_option
 from piecework.cli.output import write_json
 from piecework.cli.recipe_options import BYTE_LEVEL, RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from piecework.common.storage import Location
     from piecework.corpus import InputFile, Skipped
     from piecework.counting.pre_tokens import PreTokenCounter, PreTokenCounts
+    from piecework.counting.stream import WordStream
     from piecework.counting.words import WordCounter, WordCounts
     from piecework.study.recipe import AnyRecipe
 
@@ -65,6 +66,11 @@ HF_NAMES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"
     type=click.IntRange(min=1),
     help="With --counts: leave out words that occur fewer times, which saves memory [default: keep all].",
 )
+@click.option(
+    "--memory",
+    type=SizeType(),
+    help="Memory limit, as 8GB: training that is estimated to need more does not start [default: no limit].",
+)
 @text_field_option
 @threads_option
 @click.option("--dry-run", is_flag=True, help="Show the recipe and the files, estimate time and memory; write nothing.")
@@ -83,6 +89,7 @@ def command(
     languages: tuple[str, ...],
     weights: tuple[str, ...],
     min_count: int | None,
+    memory: int | None,
     text_field: str,
     threads: int | None,
     dry_run: bool,
@@ -107,13 +114,12 @@ def command(
       piecework train --counts s3://bucket/nordic --min-count 3 --out out/nordic
       piecework train corpus/ --preset gpt4o --vocab-size 64000 --out out/bytes
       piecework train corpus/ --preset byte-level --set pre_tokenizer=llama3 --set digits=right --out out/bytes
+      piecework train --counts out/large --memory 8GB --out out/large
     """
     from piecework.cli.recipe_options import resolve_recipe
     from piecework.common.files import check_output
     from piecework.corpus import find_files
-    from piecework.counting.pre_tokens import PreTokenCounts
 
-    counts: WordCounts | PreTokenCounts
     resolved = resolve_recipe(recipe, vocab_size, settings)
     if out is None and not dry_run:
         raise click.UsageError('missing option "--out DIR": the folder to write into')
@@ -137,15 +143,22 @@ def command(
         terminal.suggest(*arguments, *(() if out else ("--out", "out/tokenizer")))
         return
     assert out is not None
+    counts: WordCounts | WordStream | PreTokenCounts
     if counts_folder is not None:
         from piecework.cli.training_counts import load_training_counts
 
-        counts = load_training_counts(counts_folder, languages, weights, resolved, min_count=min_count or 0)
-        noun = "distinct pre-token" if isinstance(counts, PreTokenCounts) else "distinct word"
-        terminal.say(f"loaded {format_count(len(counts), noun)} of {counts.total:,} from {counts_folder}")
+        counts = load_training_counts(
+            terminal, counts_folder, languages, weights, resolved, min_count=min_count or 0, memory_bytes=memory
+        )
         summary = {"counts": str(counts_folder), "languages": languages, "weights": weights}
         summary |= _report_rare(terminal, counts, min_count)
     else:
+        if memory is not None:
+            from piecework.cli.training_estimate import check_text_memory
+
+            check_text_memory(
+                terminal, files, memory, vocab_size=resolved.vocab_size, text_field=text_field, threads=thread_count
+            )
         counts, summary = _count(terminal, resolved, files, text_field=text_field, threads=thread_count)
     summary |= _train(terminal, resolved, counts, out, force=force)
     if as_json:
@@ -170,10 +183,14 @@ def _check_source(
         raise click.UsageError("--dry-run estimates the cost of reading text; --counts reads none")
 
 
-def _report_rare(terminal: Terminal, counts: "WordCounts | PreTokenCounts", min_count: int | None) -> dict[str, Any]:
+def _report_rare(
+    terminal: Terminal, counts: "WordCounts | WordStream | PreTokenCounts", min_count: int | None
+) -> dict[str, Any]:
     """Warn about what --min-count left out, with a bound on its effect."""
-    rare = getattr(counts, "rare", None)
-    if rare is None:
+    from piecework.counting.words import WordCounts
+
+    rare = counts.rare if isinstance(counts, WordCounts) else None
+    if rare is None or not isinstance(counts, WordCounts):
         return {}
     change, characters = rare.largest_change
     all_words = counts.total + rare.occurrences
@@ -190,10 +207,16 @@ def _report_rare(terminal: Terminal, counts: "WordCounts | PreTokenCounts", min_
 
 
 def _train(
-    terminal: Terminal, recipe: "AnyRecipe", counts: "WordCounts | PreTokenCounts", out: Path, *, force: bool
+    terminal: Terminal,
+    recipe: "AnyRecipe",
+    counts: "WordCounts | WordStream | PreTokenCounts",
+    out: Path,
+    *,
+    force: bool,
 ) -> dict[str, Any]:
     """Train and save; return a summary for --json."""
     from piecework.cli.progress import show_progress
+    from piecework.counting.stream import WordStream
     from piecework.training.trainer import train_any
 
     started = time.monotonic()
@@ -211,11 +234,14 @@ def _train(
         **({"vocab": str(out / OUTPUT_NAMES[1])} if is_model else {}),
         "vocab_size": tokenizer.vocab_size,
         "recipe": recipe.model_dump(mode="json"),
-        "words": counts.total,
-        "distinct_words": len(counts),
+        **({"rows": counts.rows} if isinstance(counts, WordStream) else _sizes(counts)),
         "training_s": round(training_s, 3),
         "peak_memory_bytes": peak_memory_bytes(),
     }
+
+
+def _sizes(counts: "WordCounts | PreTokenCounts") -> dict[str, int]:
+    return {"words": counts.total, "distinct_words": len(counts)}
 
 
 def _counter(recipe: "AnyRecipe", *, threads: int) -> "WordCounter | PreTokenCounter":

@@ -1,4 +1,4 @@
-"""`--counts DIR`, `--language L` and `--weight NAME=VALUE`: the word counts of a study, with other weights."""
+"""`--counts DIR` and its options: the word counts of a study, with other weights, loaded or read in a stream."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from piecework.cli.terminal import Terminal, format_bytes, format_count
+from piecework.cli.training_estimate import check_memory, loaded_training_bytes, streamed_training_bytes
 from piecework.common.exact import parse_exact
 from piecework.common.mistakes import did_you_mean, listed
 from piecework.errors import RecipeError
@@ -15,16 +17,31 @@ if TYPE_CHECKING:
     from piecework.common.subset_name import SubsetName
     from piecework.counting.pre_tokens import PreTokenCounts
     from piecework.counting.store import Counts
+    from piecework.counting.stream import WordStream
     from piecework.counting.words import WordCounts
     from piecework.study.recipe import AnyRecipe
 
 __all__ = ["load_training_counts", "resolve_weights"]
 
 
+# From so many rows on they are read anew for each pass of training, and are not in memory together.
+STREAMED_ROWS = 2_000_000
+
+
 def load_training_counts(
-    folder: Location, languages: Sequence[str], weights: Sequence[str], recipe: AnyRecipe, *, min_count: int = 0
-) -> WordCounts | PreTokenCounts:
-    """Load the words or pre-tokens of these languages, or of all, each subset multiplied by its weight."""
+    terminal: Terminal,
+    folder: Location,
+    languages: Sequence[str],
+    weights: Sequence[str],
+    recipe: AnyRecipe,
+    *,
+    min_count: int = 0,
+    memory_bytes: int | None = None,
+) -> WordCounts | WordStream | PreTokenCounts:
+    """The words or pre-tokens of these languages, or of all, each subset multiplied by its weight.
+
+    They are loaded; or read in a stream, where they are many or memory is limited. Says what training will need.
+    """
     from piecework.counting.store import Counts
 
     counts = Counts.load(folder)
@@ -36,9 +53,24 @@ def load_training_counts(
             f" {made_with or 'none'}. Documents are cleaned before they are counted: set clean_up in [recipe] of the"
             " study and count again, or leave it out here"
         )
-    return counts.training(
-        language=list(languages) or None, weights=resolve_weights(counts, weights), min_count=min_count
-    )
+    chosen, resolved = list(languages) or None, resolve_weights(counts, weights)
+    if counts.pre_tokenizer is None and min_count <= 1 and (memory_bytes or counts.training_rows >= STREAMED_ROWS):
+        stream = counts.training_stream(language=chosen, weights=resolved)
+        _check_training(terminal, streamed_training_bytes(stream.rows), stream.rows, memory_bytes)
+        return stream
+    if memory_bytes:
+        needed = loaded_training_bytes(counts.training_rows)
+        _check_training(terminal, needed, counts.training_rows, memory_bytes)
+    loaded = counts.training(language=chosen, weights=resolved, min_count=min_count)
+    noun = "distinct word" if counts.pre_tokenizer is None else "distinct pre-token"
+    terminal.say(f"loaded {format_count(len(loaded), noun)} of {loaded.total:,} from {folder}")
+    return loaded
+
+
+def _check_training(terminal: Terminal, needed_bytes: int, rows: int, limit_bytes: int | None) -> None:
+    """Say what training will need, and refuse if it is above the limit."""
+    terminal.say(f"training on {format_count(rows, 'row')} needs about {format_bytes(needed_bytes)} of memory")
+    check_memory(terminal, needed_bytes, limit_bytes, fix="choose fewer languages (--language)")
 
 
 def resolve_weights(counts: Counts, weights: Sequence[str]) -> dict[SubsetName, Fraction] | None:

@@ -4,9 +4,19 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from piecework.cli.terminal import Terminal, format_bytes
 from piecework.corpus import Batch, InputFile, open_batches
+from piecework.counting.machine import free_memory_bytes
+from piecework.errors import InputError
 
-__all__ = ["TrainingEstimate", "estimate_training"]
+__all__ = [
+    "TrainingEstimate",
+    "check_memory",
+    "check_text_memory",
+    "estimate_training",
+    "loaded_training_bytes",
+    "streamed_training_bytes",
+]
 
 SAMPLE_BATCHES = 8
 SAMPLE_BATCH_BYTES = 1_000_000
@@ -16,6 +26,9 @@ SAMPLE_SECONDS = 1.0
 # the peak; 0.3 and 0.8 s for 1,000 pieces, 0.4 and 1.5 s for 64,000.
 BASE_BYTES = 90_000_000
 BYTES_PER_WORD = 150
+# Of counts that are read from disk: docs/scale.md has the measured points.
+STREAMED_BASE_BYTES = 150_000_000
+STREAMED_BYTES_PER_ROW = 61
 BASE_TRAINING_S = 0.1
 TRAINING_S_PER_WORD = 0.6e-6
 
@@ -62,10 +75,59 @@ def estimate_training(
     return TrainingEstimate(
         sample_bytes=sample_bytes,
         distinct_words=distinct_words,
-        memory_bytes=BASE_BYTES + distinct_words * BYTES_PER_WORD,
+        memory_bytes=loaded_training_bytes(distinct_words),
         counting_s=elapsed_s * factor,
         training_s=BASE_TRAINING_S + distinct_words * TRAINING_S_PER_WORD * (1 + vocab_size / 64_000),
     )
+
+
+def loaded_training_bytes(rows: int) -> int:
+    """What training needs at its peak if so many distinct words are loaded into memory."""
+    return BASE_BYTES + rows * BYTES_PER_WORD
+
+
+def streamed_training_bytes(rows: int) -> int:
+    """What training needs at its peak if so many rows are read from disk, not held in memory.
+
+    >>> streamed_training_bytes(0) == STREAMED_BASE_BYTES
+    True
+    """
+    return STREAMED_BASE_BYTES + round(rows * STREAMED_BYTES_PER_ROW)
+
+
+def check_memory(terminal: Terminal, needed_bytes: int, limit_bytes: int | None, *, fix: str) -> None:
+    """Refuse before anything is done, if it would need more than the limit; warn if the machine has less free."""
+    if limit_bytes is not None and needed_bytes > limit_bytes:
+        raise InputError(
+            f"training would need about {format_bytes(needed_bytes)} of memory, and --memory allows"
+            f" {format_bytes(limit_bytes)}; raise --memory, or {fix}"
+        )
+    free = free_memory_bytes()
+    if needed_bytes > free:
+        terminal.warn(
+            f"this machine has {format_bytes(free)} of memory free; training needs {format_bytes(needed_bytes)}"
+        )
+
+
+def check_text_memory(
+    terminal: Terminal,
+    files: Sequence[InputFile],
+    limit_bytes: int,
+    *,
+    vocab_size: int,
+    text_field: str,
+    threads: int,
+) -> None:
+    """Say what counting and training these files will need, and refuse if it is above the limit."""
+    estimate = estimate_training(files, vocab_size=vocab_size, text_field=text_field, threads=threads)
+    if estimate is None:
+        return
+    terminal.say(
+        f"counting and training need about {format_bytes(estimate.memory_bytes)} of memory"
+        f" for {estimate.distinct_words:,} distinct words"
+    )
+    fix = "count to disk first (piecework count STUDY.toml) and train with --counts, which needs less"
+    check_memory(terminal, estimate.memory_bytes, limit_bytes, fix=fix)
 
 
 def _sample(files: Sequence[InputFile], text_field: str) -> Iterator[Batch]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from piecework.common.pre_tokenizer import PreTokenizer
     from piecework.counting.pre_tokens import PreTokenCounts
+    from piecework.counting.stream import WordStream
     from piecework.counting.words import WordCounts
 
 __all__ = [
@@ -115,17 +116,7 @@ class Counts:
         from piecework.counting.rare import RareWords, add_up
         from piecework.counting.words import WordCounts
 
-        if weights is None:
-            weights = self.weights if self.weighting == "counts" else {}
-        known = self.weights
-        if unknown := [subset for subset in weights if subset not in known]:
-            names = ", ".join(map(str, sorted(known)))
-            raise InputError(f"{self.folder}: no subset {unknown[0]} in these counts to weight; there is {names}")
-        factors = {subset: Fraction(weights.get(subset, 1)) for subset in self._chosen(language, category)}
-        if negative := [subset for subset, factor in factors.items() if factor < 0]:
-            raise InputError(f"the weight of {negative[0]} is negative; 0 leaves a subset out")
-        denominator = math.lcm(*(factor.denominator for factor in factors.values()))
-        scales = {subset: int(factor * denominator) for subset, factor in factors.items() if factor}
+        scales, denominator = self._scales(language, category, weights)
         batches = self._scaled(scales)
         settings = self.description["settings"]
         split = settings.get("split", "words")
@@ -149,6 +140,52 @@ class Counts:
         )
         counts.rare = rare
         return counts
+
+    def training_stream(
+        self,
+        language: str | Sequence[str] | None = None,
+        category: str | Sequence[str] | None = None,
+        weights: Weights | None = None,
+    ) -> WordStream:
+        """The same words as `training`, but read from the files whenever training needs them.
+
+        No table of all words is in memory. The tokenizer is the same.
+        """
+        from piecework.counting.stream import WordStream
+
+        scales, _ = self._scales(language, category, weights)
+        settings = self.description["settings"]
+        return WordStream(
+            read=lambda: self._scaled(scales),
+            rows=self.training_rows if scales else 0,
+            source=str(self.folder / table_file("train")),
+            normalization=settings.get("normalization"),
+            split=settings.get("split", "words"),
+            max_sentence_length=settings["max_sentence_length"],
+            clean_up=settings.get("clean_up"),
+        )
+
+    @property
+    def training_rows(self) -> int:
+        """The rows of the table of training words: distinct words, by subset."""
+        return int(self.description["tables"]["train"]["rows"])
+
+    def _scales(
+        self, language: str | Sequence[str] | None, category: str | Sequence[str] | None, weights: Weights | None
+    ) -> tuple[dict[SubsetName, int], int]:
+        """The whole number that the counts of each subset are multiplied by, and the weights' common denominator."""
+        if weights is None:
+            weights = self.weights if self.weighting == "counts" else {}
+        known = self.weights
+        if unknown := [subset for subset in weights if subset not in known]:
+            names = ", ".join(map(str, sorted(known)))
+            raise InputError(f"{self.folder}: no subset {unknown[0]} in these counts to weight; there is {names}")
+        factors = {subset: Fraction(weights.get(subset, 1)) for subset in self._chosen(language, category)}
+        if negative := [subset for subset, factor in factors.items() if factor < 0]:
+            raise InputError(f"the weight of {negative[0]} is negative; 0 leaves a subset out")
+        denominator = math.lcm(*(factor.denominator for factor in factors.values()))
+        scales = {subset: int(factor * denominator) for subset, factor in factors.items() if factor}
+        return scales, denominator
 
     def _scaled(self, scales: Mapping[SubsetName, int]) -> Iterator[tuple[Any, Any]]:
         """Words and counts of these subsets, each multiplied by an integer, in one pass over the table."""

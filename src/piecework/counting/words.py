@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from piecework.counting.rare import RareWords
 
-__all__ = ["WordCounter", "WordCounts", "count_words"]
+__all__ = ["WordCounter", "WordCounts", "add_columns", "count_words"]
 
 MOST_THREADS = 1024
 
@@ -92,7 +92,7 @@ class WordCounts:
                 raise InputError(f"the count of {word!r} must be a whole number from 0 to 2**64 - 1, not {count!r}")
         table = _core.WordTable()
         words = pa.array(counts.keys(), pa.large_string())
-        _add_columns(table, words, pa.array(counts.values(), pa.uint64()), split=split, source="the mapping")
+        add_columns(table, words, pa.array(counts.values(), pa.uint64()), split=split, source="the mapping")
         return cls(table, normalization=normalization.settings() if normalization else None, split=split)
 
     @classmethod
@@ -110,7 +110,7 @@ class WordCounts:
         """Counts from batches of Arrow columns, words and uint64 counts; `source` is what errors name."""
         table = _core.WordTable()
         for words, counts in batches:
-            _add_columns(table, words, counts, split=split, source=source)
+            add_columns(table, words, counts, split=split, source=source)
         return cls(
             table,
             dropped_lines=dropped_lines,
@@ -182,7 +182,7 @@ class WordCounts:
                     )
                     if words.null_count or counts.null_count:
                         raise InputError(f"{path}: a word or a count is null")
-                    _add_columns(table, words, counts, split=made["split"], source=str(path))
+                    add_columns(table, words, counts, split=made["split"], source=str(path))
             except (OSError, ValueError, pa.ArrowException) as error:
                 raise InputError(f"{path}: word must be text and count a whole number ({error})") from error
         return cls(table, **made)
@@ -388,7 +388,8 @@ def _is_text(word: str) -> bool:
     return True
 
 
-def _add_columns(table: _core.WordTable, words: Any, counts: Any, *, split: Split, source: str) -> None:
+def add_columns(table: _core.WordTable, words: Any, counts: Any, *, split: Split, source: str) -> None:
+    """Adds Arrow columns of words and counts to a table; `source` is what errors name."""
     try:
         table.add_columns(words, counts, split=_core.Split[split])
     except (ValueError, OverflowError) as error:

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 from piecework import _core
 from piecework.counting.pre_tokens import PreTokenCounts
+from piecework.counting.stream import WordStream
 from piecework.counting.words import WordCounts
 from piecework.errors import InputError, RecipeError, VocabularyTooLargeError
 from piecework.study.byte_level_recipe import ByteLevelRecipe
@@ -71,7 +72,8 @@ def train(
 ) -> Tokenizer | ByteLevelTokenizer:
     """The tokenizer that SentencePiece would train on the text, byte for byte.
 
-    The text comes as word counts, or as any iterable of str or of records with a field `text`, such as a dataset of
+    The text comes as word counts (`WordCounts`, or a `WordStream` that reads them from disk), or as any iterable of
+    str or of records with a field `text`, such as a dataset of
     Hugging Face, an Arrow or a pandas table. Settings of a recipe can be given by name, as in `vocab_size=8000`; they
     replace those of `recipe`. Counts of pre-tokens with `Recipe.byte_level(...)` give the tokenizer that Hugging Face's
     BpeTrainer would train. `progress(done, wanted)` is called from time to time with the number of merges.
@@ -103,15 +105,24 @@ def train(
         return found
 
     normalization = recipe.normalization()
-    parity = parity_counts(texts_or_counts, development, counted) if recipe.parity else None
-    counts = parity.together if parity else counted(texts_or_counts)
-    if not counts.total:
+    counts: WordCounts | WordStream
+    parity = None
+    if isinstance(texts_or_counts, WordStream):
+        counts = texts_or_counts
+        _check_text(counts, normalization)
+        _check_counts(counts, recipe)
+        if recipe.parity:
+            raise RecipeError("parity = true needs the counts of each language in memory, not a stream")
+    else:
+        parity = parity_counts(texts_or_counts, development, counted) if recipe.parity else None
+        counts = parity.together if parity else counted(texts_or_counts)
+    if not (counts.rows if isinstance(counts, WordStream) else counts.total):
         raise InputError("there is no text to train on: the word counts are empty")
     meta = recipe.meta_pieces()
     reserved = len(WHITESPACE_RUNS) if recipe.whitespace_runs else 0
     try:
         result = _core.train(
-            counts._table,
+            counts.tables if isinstance(counts, WordStream) else counts._table,
             vocab_size=max(recipe.vocab_size - reserved, 0),
             minimum_frequency=recipe.minimum_frequency,
             character_coverage=recipe.character_coverage,
@@ -146,7 +157,7 @@ def train(
 
 
 def train_any(
-    counts: WordCounts | PreTokenCounts, recipe: AnyRecipe, *, progress: Progress | None = None
+    counts: WordCounts | WordStream | PreTokenCounts, recipe: AnyRecipe, *, progress: Progress | None = None
 ) -> TrainedTokenizer:
     """Trains with counts and a recipe of either kind. Counts of one kind with a recipe of the other are refused."""
     if isinstance(recipe, ByteLevelRecipe):
@@ -164,7 +175,7 @@ def train_any(
     return train(counts, recipe, progress=progress)
 
 
-def _check_text(counts: WordCounts, normalization: Normalization) -> None:
+def _check_text(counts: WordCounts | WordStream, normalization: Normalization) -> None:
     """Refuse counts of text that was normalised in another way, or not at all."""
     wanted = normalization.settings()
     if counts.normalization != wanted:
@@ -175,7 +186,7 @@ def _check_text(counts: WordCounts, normalization: Normalization) -> None:
         )
 
 
-def _check_counts(counts: WordCounts, recipe: Recipe) -> None:
+def _check_counts(counts: WordCounts | WordStream, recipe: Recipe) -> None:
     """Refuse counts that were not made for this recipe: what they lack has no effect in training."""
     given = recipe.model_fields_set
     if recipe.split() not in _SERVES[counts.split]:

@@ -1,0 +1,172 @@
+"""How big can it get: 0.1 to 12 GB of text, counted to disk and trained at 64,000 pieces, beside SentencePiece.
+
+Usage: python -m benchmarks.scale [--sizes 100 400 1000 4000 12000] [--peers 100 400 1000]
+
+The text is generated (benchmarks.generated_text); `real` in the result is real text of the same size. Each size is
+measured once and kept in the work folder, so a run that was stopped goes on. 12 GB need 30 GB of disk and half an hour.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import RESULTS, Contender, machine, run, save
+from benchmarks.text import DEFAULT_WORK, REPOSITORY, SIZES_MB, text_path
+from benchmarks.train import VOCAB_SIZE, compare, sentencepiece_trainer
+
+SIZES = (100, 400, 1000, 4000, 12000)
+PEER_SIZES = (100, 400, 1000)
+PEER_LIMIT_S = 900
+MEMORY = "8GB"
+STUDY = f"""name = "large"
+[corpus]
+path = "data/part*_{{language}}.txt"
+documents = "line"
+[sampling]
+train = "100%"
+eval = "0%"
+[recipe]
+preset = "gpt-sw3"
+vocab_size = {VOCAB_SIZE}
+whitespace_runs = "none"
+"""
+
+
+class Tree:
+    """The memory of a process and its children, together, looked at five times a second."""
+
+    def __init__(self) -> None:
+        self.peak_mb = 0.0
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> "Tree":
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._watcher.join()
+
+    def _watch(self) -> None:
+        own = Path("/proc/self").resolve().name
+        while not self._ended.wait(0.2):
+            parents: dict[str, list[str]] = {}
+            pages: dict[str, int] = {}
+            for folder in Path("/proc").glob("[0-9]*"):
+                try:
+                    parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                    memory = (folder / "statm").read_text().split()
+                except OSError:
+                    continue
+                parents.setdefault(parent, []).append(folder.name)
+                pages[folder.name] = int(memory[1]) - int(memory[2])  # without what processes share
+            below = parents.get(own, [])
+            total = 0
+            while below:
+                total += sum(pages[each] for each in below)
+                below = [child for each in below for child in parents.get(each, [])]
+            self.peak_mb = max(self.peak_mb, total * 4096 / 1e6)
+
+
+def measured(contender: Contender) -> dict[str, Any]:
+    """Cost of one run; memory is that of all its processes together."""
+    with Tree() as tree:
+        result = run(contender)
+    cost = asdict(result) | {"all_processes_mb": round(tree.peak_mb, 1)}
+    print(f"  {contender.name}: {cost['cpu_s']:.1f} CPU s, {cost['wall_s']:.1f} s, {tree.peak_mb:.0f} MB", flush=True)
+    return {name: round(value, 1) if isinstance(value, float) else value for name, value in cost.items()}
+
+
+def piecework(*arguments: object) -> Contender:
+    program = str(Path(sys.executable).with_name("piecework"))
+    return Contender(f"piecework {arguments[0]}", [program, *map(str, arguments)], package="piecework")
+
+
+class Size:
+    """One size of text, generated or real, with what is measured of it."""
+
+    def __init__(self, work: Path, size_mb: int, *, real: bool) -> None:
+        self.work, self.size_mb, self.real = work, size_mb, real
+        self.folder = work / "scale" / f"{'real' if real else 'generated'}_{size_mb}mb"
+        self.text = text_path(work, size_mb) if real else self.folder / "text.txt"
+        self._record = self.folder / "measured.json"
+        self.costs: dict[str, Any] = json.loads(self._record.read_text()) if self._record.exists() else {}
+
+    def measure(self, *, peer: bool) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if "count" not in self.costs:
+            self._make_text()
+            self._keep(
+                "count", measured(piecework("count", self.folder / "study.toml", "--out", self.folder, "--force"))
+            )
+        description = json.loads((self.folder / "counts" / "counts.json").read_text())
+        self._keep("rows", description["tables"]["train"]["rows"])
+        self._keep("size_bytes", description["inputs"]["size_bytes"])
+        if "train" not in self.costs:
+            trained = self.folder / "piecework"
+            settings = ("--memory", MEMORY, "--vocab-size", VOCAB_SIZE, "--set", "whitespace_runs=none", "--force")
+            self._keep("train", measured(piecework("train", "--counts", self.folder, "--out", trained, *settings)))
+            self._keep("estimated_mb", round(self._estimate_mb(), 1))
+        if peer and "sentencepiece" not in self.costs:
+            self._make_text()
+            oracle = self.folder / "sentencepiece"
+            shutil.rmtree(oracle, ignore_errors=True)
+            contender = replace(sentencepiece_trainer(self.text, oracle), limit_s=PEER_LIMIT_S)
+            self._keep("sentencepiece", measured(contender))
+            self._keep("same_model", compare(self.folder / "piecework", oracle))
+        if not self.real:
+            self.text.unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "data", ignore_errors=True)
+
+    def _estimate_mb(self) -> float:
+        code = "import sys; from piecework.cli.training_estimate import streamed_training_bytes as estimate;"
+        command = [sys.executable, "-c", f"{code} print(estimate(int(sys.argv[1])))", str(self.costs["rows"])]
+        return int(subprocess.run(command, capture_output=True, check=True, text=True).stdout) / 1e6
+
+    def _keep(self, name: str, value: Any) -> None:
+        self.costs[name] = value
+        self._record.write_text(json.dumps(self.costs, indent=1) + "\n")
+
+    def _make_text(self) -> None:
+        """The text in one file for SentencePiece, and in parts for the processes that count."""
+        if not self.text.exists():
+            command = [sys.executable, "-m", "benchmarks.generated_text", "--work", str(self.work)]
+            command += ["--size", str(self.size_mb), "--out", str(self.text)]
+            subprocess.run(command, check=True, cwd=REPOSITORY, stderr=subprocess.DEVNULL)
+        (self.folder / "study.toml").write_text(STUDY)
+        data = self.folder / "data"
+        if not data.exists():
+            data.mkdir()
+            part = f"{max(self.size_mb // 24, 8)}MB"
+            command = ["split", "-C", part, "-d", "-a", "3", "--additional-suffix", "_mixed.txt", str(self.text)]
+            subprocess.run([*command, str(data / "part")], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder of the texts (benchmarks.text)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the JSON file")
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="MB")
+    parser.add_argument("--peers", type=int, nargs="*", default=list(PEER_SIZES), metavar="MB")
+    arguments = parser.parse_args()
+    found: dict[str, dict[str, Any]] = {"generated": {}, "real": {}}
+    for real in (True, False):
+        for size_mb in arguments.sizes:
+            if real and (size_mb not in SIZES_MB or not text_path(arguments.work, size_mb).exists()):
+                continue
+            size = Size(arguments.work.resolve(), size_mb, real=real)
+            print(f"{size_mb} MB, {'real' if real else 'generated'}", flush=True)
+            size.measure(peer=size_mb in arguments.peers and not real)
+            found["real" if real else "generated"][str(size_mb)] = size.costs
+    save(arguments.results, "scale", {"vocab_size": VOCAB_SIZE, "memory_limit": MEMORY, "machine": machine(), **found})
+
+
+if __name__ == "__main__":
+    main()
