@@ -19,10 +19,12 @@ from piecework.errors import InputError
 
 
 class _Peak:
-    """The largest memory that this process's children held at one moment."""
+    """The largest memory that this process's new children held at one moment: other tests may have left a JVM."""
 
     def __init__(self) -> None:
         self.size_bytes = 0
+        self._children = Path(f"/proc/self/task/{os.getpid()}/children")
+        self._earlier = set(self._children.read_text().split())
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch)
 
@@ -35,10 +37,9 @@ class _Peak:
         self._thread.join()
 
     def _watch(self) -> None:
-        children = Path(f"/proc/self/task/{os.getpid()}/children")
         while not self._done.wait(0.01):
             total = 0
-            for pid in children.read_text().split():
+            for pid in set(self._children.read_text().split()) - self._earlier:
                 try:
                     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
                 except (OSError, IndexError):

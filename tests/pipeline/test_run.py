@@ -51,7 +51,7 @@ def test_the_folder(results: StudyResults) -> None:
         assert {path.name for path in (folder / "tokenizers" / name).iterdir()} == TOKENIZER_FILES
     # This study names no outside tokenizers, no parallel text and no model, and lacks languages of the paper.
     missing = {"findings", "outside", "outside_overlap", "outside_parallel", "outside_words", "parallel"}
-    missing |= {"recipes", "size_costs", "size_advice"}
+    missing |= {"alternatives", "recipes", "size_costs", "size_advice"}
     assert list(results.tables) == [name for name in TITLES if name not in missing]
     for name in results.tables:
         assert (folder / "results" / f"{name}.csv").exists()
