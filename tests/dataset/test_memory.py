@@ -19,11 +19,15 @@ from piecework.errors import InputError
 
 
 class _Peak:
-    """The largest memory that this process's new children held at one moment: other tests may have left a JVM."""
+    """The largest memory that this process's new children held at one moment.
+
+    Other tests may have left a JVM; and between fork and exec a child has this process's memory, and its command line.
+    """
 
     def __init__(self) -> None:
         self.size_bytes = 0
         self._children = Path(f"/proc/self/task/{os.getpid()}/children")
+        self._own_command = Path("/proc/self/cmdline").read_bytes()
         self._earlier = set(self._children.read_text().split())
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch)
@@ -41,6 +45,8 @@ class _Peak:
             total = 0
             for pid in set(self._children.read_text().split()) - self._earlier:
                 try:
+                    if Path(f"/proc/{pid}/cmdline").read_bytes() == self._own_command:
+                        continue
                     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
                 except (OSError, IndexError):
                     continue
