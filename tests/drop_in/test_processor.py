@@ -2,6 +2,7 @@
 
 import pickle
 import random
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -230,6 +231,17 @@ def test_pickle() -> None:
         ("load", 5),
         ("load_from_file", None),
         ("load_from_file", "a\x00b"),
+        ("get_score", {3}),
+        ("id_to_piece", {3: 4}.values()),
+        ("is_byte", array("i", [3, 4])),
+        ("is_unused", {3: 4}),
+        ("decode", {3, 4}),
+        ("decode", bytearray([3, 4])),
+        ("decode", b"\xff\xfe bad"),
+        ("decode", ["y", b"\xff"]),
+        ("decode", [[b"\xff"], ["y"]]),
+        ("encode_as_offset_mapping", b"\xff y"),
+        ("piece_to_id", bytearray(b"y")),
     ],
 )
 def test_unusual_arguments(method: str, argument: Any) -> None:
@@ -239,13 +251,36 @@ def test_unusual_arguments(method: str, argument: Any) -> None:
     assert outcome(lambda: getattr(ours, method)(argument)) == outcome(lambda: getattr(theirs, method)(argument))
 
 
+@pytest.mark.parametrize("method", ["encode", "decode"])
+def test_messages_with_bytes_that_are_not_utf8(method: str) -> None:
+    data = model(next(iter(SETTINGS)))
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=data)
+    ours = SentencePieceProcessor(model_proto=data)
+    for text in (b"\xff\xfe bad \xe2\x82", b"y\xc3", b"\xed\xa0\x80"):
+        expected = getattr(theirs, method)(text, return_type="serialized_proto")
+        assert getattr(ours, method)(text, return_type="serialized_proto") == expected
+        assert getattr(ours, method)(text, return_type="proto").SerializeToString() == expected
+
+
 @pytest.mark.parametrize("method", ["bos_id", "eos_id", "pad_id", "unk_id", "serialized_model_proto", "get_piece_size"])
 def test_questions_without_a_model(method: str) -> None:
     ours, theirs = SentencePieceProcessor(), sentencepiece.SentencePieceProcessor()
     assert outcome(getattr(ours, method)) == outcome(getattr(theirs, method))
 
 
-@pytest.mark.parametrize(("method", "argument"), [("encode", 3), ("id_to_piece", 3), ("is_byte", "a"), ("decode", [3])])
+METHODS_WITHOUT_A_MODEL = [
+    ("encode", 3),
+    ("id_to_piece", 3),
+    ("is_byte", "a"),
+    ("decode", [3]),
+    ("normalize", "a"),
+    ("normalize", [b"a", "b"]),
+    ("piece_to_id", "a"),
+    ("piece_to_id", ["a", b"b"]),
+]
+
+
+@pytest.mark.parametrize(("method", "argument"), METHODS_WITHOUT_A_MODEL)
 def test_errors_without_a_model(method: str, argument: Any) -> None:
     ours, theirs = SentencePieceProcessor(), sentencepiece.SentencePieceProcessor()
     assert outcome(lambda: getattr(ours, method)(argument)) == outcome(lambda: getattr(theirs, method)(argument))

@@ -26,7 +26,10 @@ class DecodedPiece:
 
 
 def decode_pieces(tokenizer: Tokenizer, ids: Sequence[int], pieces: Sequence[str]) -> tuple[bytes, list[DecodedPiece]]:
-    """The text of the pieces in UTF-8. A piece that has the id of the unknown piece, but another text, is that text."""
+    """The text of the pieces in UTF-8. A piece that has the id of the unknown piece, but another text, is that text.
+
+    Bytes of a piece that are not UTF-8 are surrogates (Python's surrogateescape), and the same bytes in the text.
+    """
     specs = tokenizer._specs
     strips = specs.normalizer_spec.add_dummy_prefix or specs.normalizer_spec.remove_extra_whitespaces
     types = tokenizer._vocabulary.types
@@ -53,7 +56,7 @@ def decode_pieces(tokenizer: Tokenizer, ids: Sequence[int], pieces: Sequence[str
                 # Where extra whitespace is removed all leading spaces go, else only the one that encoding added.
                 stripped = not specs.normalizer_spec.remove_extra_whitespaces
             surface = surface.replace(SPACE, " ")
-        _append(each, surface.encode(), text)
+        _append(each, surface.encode(errors="surrogateescape"), text)
     _decode_bytes(byte_pieces, text)
     return bytes(text), decoded
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Generator, Iterable, Sequence, Set, ValuesView
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -94,12 +95,12 @@ class LoadedModel:
 
     def piece_to_id(self, piece: Any) -> Any:
         """The id of a piece, or of each piece in a sequence; the unknown id if there is no such piece."""
-        if isinstance(piece, str | bytes):
-            return self._ids.get(as_text(piece), self.unk_id())
+        if isinstance(piece, str | bytes | bytearray):
+            return 0 if self._loaded is None else self._ids.get(as_text(piece), self.unk_id())
         if not isinstance(piece, Sequence | np.ndarray):
             raise TypeError(f"a piece is str or bytes, not {type(piece).__name__}")
         pieces = list(piece)
-        if not all(isinstance(each, str | bytes) for each in pieces):
+        if not all(isinstance(each, str | bytes | bytearray) for each in pieces):
             raise TypeError("pieces are str or bytes, all of them")
         return [self.piece_to_id(each) for each in pieces]
 
@@ -197,7 +198,7 @@ class LoadedModel:
     IsUnknown, IsControl, IsUnused, IsByte = is_unknown, is_control, is_unused, is_byte
 
 
-def as_text(text: str | bytes) -> str:
+def as_text(text: str | bytes | bytearray) -> str:
     """A text or a piece as str."""
     return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
@@ -206,7 +207,8 @@ def int_list(ids: Any) -> list[int]:
     """Ids as a list; TypeError if they are no integers."""
     if isinstance(ids, np.ndarray) and np.issubdtype(ids.dtype, np.integer):
         return [int(number) for number in ids]
-    is_list = isinstance(ids, Sequence) and not isinstance(ids, str | bytes)
-    if is_list and all(isinstance(number, int | np.integer) for number in ids):
-        return [int(number) for number in ids]
-    raise TypeError("ids are integers, in a list, a tuple or an array")
+    if isinstance(ids, Sequence | Set | ValuesView | Generator | array) and not isinstance(ids, str | bytes):
+        numbers = list(ids)
+        if all(isinstance(number, int | np.integer) for number in numbers):
+            return [int(number) for number in numbers]
+    raise TypeError("ids are integers, in a list, a tuple, a set or an array")

@@ -1,4 +1,8 @@
-"""SentencePiece's messages about encoded text, declared from their field numbers and types."""
+"""SentencePiece's messages about encoded text, declared from their field numbers and types.
+
+They have two forms with the same bytes. `SentencePieceText` is for readers: its texts are `str`. `TextInBytes` is for
+writing: SentencePiece also writes texts that are not UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,20 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-__all__ = ["SentencePieceText"]
+__all__ = ["SentencePieceText", "TextInBytes"]
 
-_PIECE = (("piece", "STRING"), ("id", "UINT32"), ("surface", "STRING"), ("begin", "UINT32"), ("end", "UINT32"))
+_PIECE = (("piece", "TEXT"), ("id", "UINT32"), ("surface", "TEXT"), ("begin", "UINT32"), ("end", "UINT32"))
 
 
-def _declare() -> type[Any]:
+def _declare(text_type: str) -> type[Any]:
     proto = descriptor_pb2.FileDescriptorProto(name="piecework/text.proto", package="piecework", syntax="proto2")
     kinds = descriptor_pb2.FieldDescriptorProto
     text = proto.message_type.add(name="SentencePieceText")
     piece = text.nested_type.add(name="SentencePiece")
     for number, (name, kind) in enumerate(_PIECE, 1):
+        kind = text_type if kind == "TEXT" else kind
         piece.field.add(name=name, number=number, label=kinds.LABEL_OPTIONAL, type=kinds.Type.Value(f"TYPE_{kind}"))
-    text.field.add(name="text", number=1, label=kinds.LABEL_OPTIONAL, type=kinds.TYPE_STRING)
+    text.field.add(name="text", number=1, label=kinds.LABEL_OPTIONAL, type=kinds.Type.Value(f"TYPE_{text_type}"))
     text.field.add(
         name="pieces",
         number=2,
@@ -33,4 +38,5 @@ def _declare() -> type[Any]:
     return cls
 
 
-SentencePieceText = _declare()
+SentencePieceText = _declare("STRING")
+TextInBytes = _declare("BYTES")

@@ -9,7 +9,7 @@ import numpy as np
 
 from piecework.sentencepiece.decoding import decode_pieces
 from piecework.sentencepiece.loaded_model import LoadedModel, as_text, int_list
-from piecework.sentencepiece.messages import SentencePieceText
+from piecework.sentencepiece.messages import SentencePieceText, TextInBytes
 
 __all__ = ["SentencePieceProcessor"]
 
@@ -120,7 +120,7 @@ class SentencePieceProcessor(LoadedModel):
             results = [self._offset_mapping(text, as_bytes=_as_bytes(return_bytes, input)) for text in texts]
         else:
             results = [self._message(text) for text in texts]
-            results = [each.SerializeToString() for each in results] if kind == "serialized_proto" else results
+            results = [_as_message(each, kind) for each in results]
         return results if isinstance(input, list) else results[0]
 
     def _threads(self, num_threads: int | None) -> int:
@@ -142,11 +142,11 @@ class SentencePieceProcessor(LoadedModel):
 
     def _message(self, text: str | bytes) -> Any:
         data = _utf8(text)
-        message = SentencePieceText(text=as_text(text))
+        message = TextInBytes(text=data)
         for number, piece, begin, end in self._tokenizer._encoder.encode_spans(data):
-            added = message.pieces.add(piece=piece, id=number, begin=begin, end=end)
+            added = message.pieces.add(piece=piece.encode(), id=number, begin=begin, end=end)
             if end > begin or piece not in self._byte_texts:
-                added.surface = data[begin:end].decode("utf-8", "replace")
+                added.surface = data[begin:end]
         return message
 
     @cached_property
@@ -193,25 +193,25 @@ class SentencePieceProcessor(LoadedModel):
             raise ValueError('return_bytes is for return_type="offset_mapping"')
         self._threads(num_threads)
         _ = thread_pool
-        if kind in (int, "numpy"):
-            raise ValueError(f"return_type = {kind!r} is not for decode")
         if input is None or (isinstance(input, str | bytes) and not input):
             input = []  # noqa: A001
         if not _is_sequence(input):
             input = [input]  # noqa: A001
         is_batch = input.ndim > 1 if hasattr(input, "ndim") else len(input) > 0 and _is_sequence(input[0])
         rows = list(input) if is_batch else [input]
-        are_pieces = next((_are_pieces(row) for row in rows if _is_sequence(row) and len(row)), False)
-        results = [self._decode_one(row, kind, are_pieces=are_pieces, return_bytes=return_bytes) for row in rows]
+        first = next((row[0] for row in rows if _is_sequence(row) and len(row) and not hasattr(row, "dtype")), None)
+        if kind in (int, "numpy"):
+            raise ValueError(f"return_type = {kind!r} is not for decode")
+        results = [self._decode_one(row, kind, first=first, return_bytes=return_bytes) for row in rows]
         return results if is_batch else results[0]
 
-    def _decode_one(self, row: Any, kind: ReturnType, *, are_pieces: bool, return_bytes: bool | None) -> Any:
-        in_bytes = False
-        if are_pieces:
+    def _decode_one(self, row: Any, kind: ReturnType, *, first: object, return_bytes: bool | None) -> Any:
+        """The text of one list. `first` is the first piece or id of all lists: all others are of its kind."""
+        in_bytes = isinstance(first, bytes)
+        if isinstance(first, str | bytes):
             if not all(isinstance(piece, str | bytes) for piece in row):
                 raise TypeError("pieces are str or bytes, all of them")
-            in_bytes = isinstance(row[0], bytes) if len(row) else False
-            pieces = [as_text(piece) for piece in row]
+            pieces = [piece if isinstance(piece, str) else piece.decode(errors="surrogateescape") for piece in row]
             ids = [self.piece_to_id(piece) for piece in pieces]
         else:
             ids = int_list(row)
@@ -228,17 +228,16 @@ class SentencePieceProcessor(LoadedModel):
             return {
                 "text": text if as_bytes else text.decode(),
                 "ids": ids,
-                "pieces": [piece.encode() for piece in pieces] if as_bytes else pieces,
+                "pieces": [_piece_bytes(piece) for piece in pieces] if as_bytes else pieces,
                 "offsets": offsets
                 if as_bytes
                 else [(len(text[:a].decode()), len(text[:b].decode())) for a, b in offsets],
             }
-        message = SentencePieceText(text=text.decode())
+        message = TextInBytes(text=text)
         for each in decoded:
-            message.pieces.add(
-                piece=each.piece, id=each.id, surface=each.surface.decode(), begin=each.begin, end=each.end
-            )
-        return message if kind == "proto" else message.SerializeToString()
+            piece = _piece_bytes(each.piece)
+            message.pieces.add(piece=piece, id=each.id, surface=each.surface, begin=each.begin, end=each.end)
+        return _as_message(message, kind)
 
     def decode_ids_as_proto(self, input: Any, **arguments: Any) -> Any:  # noqa: A002
         """The decoded text as a message with pieces, ids, surfaces and offsets in bytes."""
@@ -253,6 +252,8 @@ class SentencePieceProcessor(LoadedModel):
         if not isinstance(input, str | bytes):
             raise TypeError(f"a text is str or bytes, not {type(input).__name__}")
         data = _utf8(input)
+        if self._loaded is None and not with_offsets:
+            return type(input)()
         normalized, offsets = self._tokenizer._encoder.normalize(data)
         if not normalized:  # SentencePiece then has no offsets, and the offset 0 for characters
             data, offsets = b"", [0] if isinstance(input, str) else []
@@ -335,5 +336,10 @@ def _is_sequence(value: object) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str | bytes)
 
 
-def _are_pieces(row: Any) -> bool:
-    return not hasattr(row, "dtype") and isinstance(row[0], str | bytes)
+def _piece_bytes(piece: str) -> bytes:
+    return piece.encode(errors="surrogateescape")
+
+
+def _as_message(message: Any, kind: ReturnType) -> Any:
+    data = message.SerializeToString()
+    return SentencePieceText.FromString(data) if kind == "proto" else data
