@@ -37,6 +37,27 @@ PACKAGES = (
 CORE_FOLDERS = ("text", "system", "pretokenize", "count", "train", "model", "encode", "evaluate", "extend", "bindings")
 
 
+# What a function outside `cli` may import. Packages that take long to import, or that may be missing:
+DEFERRED_PACKAGES = {
+    *("numpy", "orjson", "pyarrow", "zstandard"),  # a command that does not need them starts in half the time
+    *("gigatoken", "kitoken", "pandas", "py4j", "pyspark", "sentencepiece", "tiktoken", "tokenizers", "transformers"),
+    *("fcntl", "resource"),  # not on Windows
+    "importlib",  # importlib.metadata, which takes 15 ms
+}
+# … and our own modules that few calls need, and that load such packages:
+DEFERRED_MODULES = {
+    "piecework.balancing.alternatives",
+    "piecework.counting.spark",
+    "piecework.dataset.spark",
+    "piecework.report",
+    "piecework.tokenizer.outside_huggingface",
+    "piecework.tokenizer.outside_sentencepiece",
+    "piecework.tokenizer.outside_tiktoken",
+}
+# Functions that Spark sends to workers by value: whatever they use, they import there.
+SENT_TO_WORKERS = {"piecework.counting.spark_worker", "piecework.dataset.spark_worker"}
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """An import statement anywhere in a module: at its top, in a function, or for type checkers only."""
@@ -126,6 +147,29 @@ def test_no_cycles_hide_in_deferred_imports() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def imports_in_functions(module: str) -> Iterator[tuple[int, set[str]]]:
+    """The line of each import in a function, and the modules that it may import."""
+    for function in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    yield node.lineno, {alias.name for alias in node.names}
+                elif isinstance(node, ast.ImportFrom):
+                    yield node.lineno, {f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)}
+
+
+def test_functions_import_only_what_takes_long_or_may_be_missing() -> None:
+    wrong, checked = [], 0
+    for module in MODULES.keys() - OUTSIDE - SENT_TO_WORKERS:
+        for line, names in imports_in_functions(module) if package_of(module) != "cli" else ():
+            checked += 1
+            packages = {name.split(".")[0] for name in names}
+            if not (packages & DEFERRED_PACKAGES or names & (DEFERRED_MODULES | SENT_TO_WORKERS)):
+                wrong.append(f"{module}:{line} imports {min(names)} in a function")
+    assert checked > 80
+    assert wrong == []
 
 
 def test_core_folders_include_only_from_those_before_them() -> None:

@@ -105,7 +105,7 @@ def count_plan(
     folder = locate(default_out(plan.study) if out is None else out) / "counts"
     progress = progress or (lambda _stage, _done, _total: None)
     if cluster is not None:
-        from piecework.counting.spark import SparkCount
+        from piecework.counting.spark import SparkCount  # here: few counts are made on Spark
 
         table_bytes = table_bytes or task_table_bytes(memory_bytes)
         on_cluster = SparkCount(

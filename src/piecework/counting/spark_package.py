@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from piecework import _core
+
 __all__ = ["package_archive"]
 
 # What reading, counting and encoding import, except pyarrow, which Spark needs anyway.
@@ -38,8 +40,6 @@ def package_archive() -> Path:
 
 
 def _files() -> Iterator[tuple[str, Path]]:
-    from piecework import _core
-
     native = Path(_core.__file__)  # an editable install has it elsewhere
     yield f"piecework/{native.name}", native
     for name in ("piecework", *COMPANIONS):

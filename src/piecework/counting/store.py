@@ -10,20 +10,20 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
+from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.storage import Location, RemotePath, arrow_source, locate
 from piecework.common.subset_name import SubsetName
 from piecework.counting.description import read_description, verify_tables
 from piecework.counting.files import column_types, subsets_table, table_file, with_names
+from piecework.counting.pre_tokens import PreTokenCounts
+from piecework.counting.rare import RareWords, add_up
+from piecework.counting.stream import WordStream
+from piecework.counting.words import WordCounts
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
-
-    from piecework.common.pre_tokenizer import PreTokenizer
-    from piecework.counting.pre_tokens import PreTokenCounts
-    from piecework.counting.stream import WordStream
-    from piecework.counting.words import WordCounts
 
 __all__ = [
     "Counts",
@@ -89,8 +89,6 @@ class Counts:
     @property
     def pre_tokenizer(self) -> PreTokenizer | None:
         """What cut the documents, if pre-tokens were counted; None for words, as SentencePiece has them."""
-        from piecework.common.pre_tokenizer import PreTokenizer
-
         described = self.description["settings"].get("pre_tokenizer")
         return None if described is None else PreTokenizer(**described)
 
@@ -112,10 +110,6 @@ class Counts:
         that can change. A word counts in all of these subsets together, with their weights, at the start of a line and
         elsewhere.
         """
-        from piecework.counting.pre_tokens import PreTokenCounts
-        from piecework.counting.rare import RareWords, add_up
-        from piecework.counting.words import WordCounts
-
         scales, denominator = self._scales(language, category, weights)
         batches = self._scaled(scales)
         settings = self.description["settings"]
@@ -151,8 +145,6 @@ class Counts:
 
         No table of all words is in memory. The tokenizer is the same.
         """
-        from piecework.counting.stream import WordStream
-
         scales, _ = self._scales(language, category, weights)
         settings = self.description["settings"]
         return WordStream(

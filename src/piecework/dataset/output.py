@@ -13,8 +13,10 @@ from piecework.common.manifest import inner_path
 from piecework.common.mistakes import listed
 from piecework.common.storage import Location, RemotePath, upload
 from piecework.counting.lock import locked
+from piecework.counting.worker import strict_message
 from piecework.dataset.dataset import TokenizedDataset
 from piecework.dataset.description import TOKENIZED, read_tokenized
+from piecework.dataset.formats import SUFFIXES
 from piecework.dataset.plan import DatasetPlan
 from piecework.dataset.shard_store import PARTIAL, PUBLISHING
 from piecework.errors import DamagedError, InputError
@@ -89,8 +91,6 @@ def _others(folder: Location, plan: DatasetPlan) -> list[str]:
 def _own_names(plan: DatasetPlan) -> set[str]:
     if plan.folders != ("",):
         return {name for folder in plan.folders for name in (folder, f"{folder}/")}
-    from piecework.dataset.formats import SUFFIXES
-
     return {f"{name}{suffix}" for names in plan.names for name in names for suffix in SUFFIXES[plan.format]}
 
 
@@ -122,8 +122,6 @@ def existing_dataset(folder: Location, plan: DatasetPlan, *, strict: bool) -> To
                 raise DamagedError(path, "it is missing, or its size is another", "pass --force to write it again")
     if strict and description["skipped"]:
         first = description["skipped"][0]
-        from piecework.counting.worker import strict_message
-
         raise InputError(strict_message(first["first"][0], first["reason"]))
     return TokenizedDataset(folder, description)
 

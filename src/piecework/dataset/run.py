@@ -83,7 +83,7 @@ class DatasetRun:
         tasks = [shards[index] for index in left]
         progress = self._progress_from(sum(shards[index].size_bytes for index in done), 0)
         if self.cluster is not None:
-            from piecework.dataset.spark import SparkRun
+            from piecework.dataset.spark import SparkRun  # here: few datasets are made on Spark
 
             total = sum(task.size_bytes for task in tasks)
             shown = 0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from piecework.common.manifest import write_manifest
+from piecework.common.manifest import seal, write_manifest
 from piecework.common.storage import Location, RemotePath, locate
 from piecework.counting.machine import available_cores, free_memory_bytes, parse_size
 from piecework.dataset.dataset import TokenizedDataset
@@ -170,8 +170,6 @@ def tokenize_plan(
         }
         description = describe(plan, results, written, model=model, extra_files=extra)
         if isinstance(out, RemotePath):
-            from piecework.common.manifest import seal
-
             publish_file(out, TOKENIZED, seal(description))
         else:
             write_manifest(out / TOKENIZED, description)
