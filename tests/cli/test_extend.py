@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import orjson
+import pytest
+import sentencepiece
 
 import piecework as pw
 from cli.command import Run, made_up_lines
@@ -80,3 +82,20 @@ def test_what_cannot_be_extended_is_refused_with_the_reason(run: Run, tmp_path: 
     done = run("extend", "tokenizer.json", "--data", "a.txt", "--add", 5, "--out", "x")
     assert done.returncode == 1 and "cannot be extended" in done.stderr and "WordLevel" in done.stderr
     assert run("extend", "tokenizer.json", "--add", 5, "--out", "x").returncode == 2
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "word"])
+def test_other_kinds_of_sentencepiece_are_refused_with_the_reason(run: Run, tmp_path: Path, model_type: str) -> None:
+    (tmp_path / "a.txt").write_text("hello world this is text\n" * 50)
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(tmp_path / "a.txt"),
+        model_prefix=str(tmp_path / "other"),
+        model_type=model_type,
+        vocab_size=20,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    done = run("extend", "other.model", "--data", "a.txt", "--add", 5, "--out", "x")
+    assert done.returncode == 1
+    assert f"cannot be extended: SentencePiece {model_type} has no merges to go on from" in done.stderr
+    assert not (tmp_path / "x").exists()

@@ -156,5 +156,5 @@ def test_a_unigram_model_is_refused() -> None:
     )
     from piecework.tokenizer.outside_sentencepiece import load_model
 
-    with pytest.raises(pw.ModelError, match="SentencePiece unigram tokenizer cannot be extended"):
+    with pytest.raises(pw.ModelError, match="cannot be extended: SentencePiece unigram has no merges"):
         pw.extend(load_model(data.getvalue(), source="x.model"), ["ab"], add=1)  # type: ignore[call-overload]

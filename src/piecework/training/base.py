@@ -21,7 +21,7 @@ from piecework.tokenizer.independent_units import units_problem
 from piecework.tokenizer.load import find_files, load_tokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.training.extend_words import check_extendable, model_normalization
-from piecework.training.extension import extend
+from piecework.training.extension import extend, refusal
 from piecework.training.new_piece import Extendable, Extended
 
 __all__ = ["Base", "base_recipe", "load_base", "load_extendable", "resolve_base", "with_base"]
@@ -53,6 +53,8 @@ def load_extendable(source: str) -> tuple[Extendable, bytes | None]:
     if Path(source).exists():
         path = find_files(source)[0]
         if not isinstance(tokenizer, Tokenizer | ByteLevelTokenizer):
+            if "BPE" not in tokenizer.kind and "tiktoken" not in tokenizer.kind:
+                raise ModelError(refusal(tokenizer, source))
             try:
                 tokenizer = ByteLevelTokenizer.load(path)  # a pattern of its own runs in another library
             except (InputError, ModelError) as error:

@@ -16,7 +16,7 @@ from piecework.training.extend_words import check_extendable, extend_words, mode
 from piecework.training.freed_pieces import freed_pieces
 from piecework.training.new_piece import Extended
 
-__all__ = ["count_for", "extend"]
+__all__ = ["count_for", "extend", "refusal"]
 
 Progress = Callable[[int, int], None]
 
@@ -91,7 +91,7 @@ def extend(
     if add < 0:
         raise InputError(f"the number of pieces to add must be 0 or more, not {add:,}")
     if not isinstance(tokenizer, Tokenizer | ByteLevelTokenizer):
-        raise ModelError(_refusal(tokenizer))
+        raise ModelError(refusal(tokenizer))
     if replace and pad_to_multiple is not None:
         raise InputError("with replace the size stays, so that there is nothing to pad")
     if pad_to_multiple is not None:
@@ -163,9 +163,10 @@ def count_for(tokenizer: Tokenizer | ByteLevelTokenizer, texts_or_counts: Any, *
     )
 
 
-def _refusal(tokenizer: Any) -> str:
+def refusal(tokenizer: Any, source: str = "") -> str:
+    """Why a tokenizer of another kind cannot be extended."""
     kind = getattr(tokenizer, "kind", type(tokenizer).__name__)
     return (
-        f"a {kind} tokenizer cannot be extended: it has no merges that Piecework can go on from. SentencePiece BPE"
-        " models and byte-level BPE (tokenizer.json, .tiktoken, tekken.json) can be extended"
+        f"{source or 'the tokenizer'} cannot be extended: {kind} has no merges to go on from."
+        " SentencePiece BPE models and byte-level BPE (tokenizer.json, .tiktoken, tekken.json) can be extended"
     )
