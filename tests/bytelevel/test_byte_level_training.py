@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
 import pytest
 
 import piecework as pw
@@ -183,6 +184,19 @@ def test_bad_settings(settings: dict[str, object], message: str) -> None:
         pw.Recipe.byte_level(**settings)
 
 
+def test_texts_are_counted_whatever_holds_them() -> None:
+    texts = ["hej på dig", "hej på er", "på"]
+    recipe = pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=262)
+    expected = pw.train(pw.count_pre_tokens(texts, pre_tokenizer="gpt2"), recipe).model
+    table = pa.table({"body": [*texts, None], "id": [1, 2, 3, 4]})
+    assert pw.train(texts, recipe, threads=2).model == expected
+    assert pw.train(iter([text.encode() for text in texts]), recipe).model == expected
+    with pytest.warns(UserWarning, match="1 of 4 texts are missing"):
+        assert pw.train(table, recipe, text="body").model == expected
+    with pytest.warns(UserWarning, match="1 of 4 texts are missing"):
+        assert pw.train(table.to_pylist(), recipe, text="body").model == expected
+
+
 def test_what_cannot_be_trained_is_refused() -> None:
     counts = pw.count_pre_tokens(["hej på dig"], pre_tokenizer="gpt2")
     with pytest.raises(pw.RecipeError, match=r"the counts are of .*gpt2.*, the recipe is for .*o200k"):
@@ -194,8 +208,10 @@ def test_what_cannot_be_trained_is_refused() -> None:
     assert caught.value.largest == 264
     with pytest.raises(pw.RecipeError, match="need a recipe for them"):
         pw.train(counts, pw.Recipe())  # type: ignore[call-overload]
-    with pytest.raises(pw.RecipeError, match="needs counts of pre-tokens"):
-        pw.train(pw.count_words(["hej"]), pw.Recipe.byte_level("gpt2"))  # type: ignore[call-overload]
+    with pytest.raises(pw.RecipeError, match="not of words"):
+        pw.train(pw.count_words(["hej"]), pw.Recipe.byte_level("gpt2"))
+    with pytest.raises(pw.RecipeError, match=r"give vocab_size to Recipe\.byte_level"):
+        pw.train(counts, pw.Recipe.byte_level("gpt2"), vocab_size=300)  # type: ignore[call-overload]
     with pytest.raises(pw.InputError, match="no text to train on"):
         pw.train(pw.count_pre_tokens([], pre_tokenizer="gpt2"), pw.Recipe.byte_level("gpt2"))
     with pytest.raises(pw.RecipeError, match='unknown preset "gpt-4"'):

@@ -53,6 +53,7 @@ def test_a_table_for_people_and_replacing(run: Run, model: Path, tmp_path: Path)
     done = run("extend", model, "--data", "new_is.txt", "--add", 10, "--replace", "--out", "same")
     assert done.returncode == 0, done.stderr
     assert "Before and after" in done.stdout and "10 replaced" in done.stderr
+    assert "no text of languages that shall stay" in done.stderr
     assert pw.Tokenizer.load(tmp_path / "same").vocab_size == 512
     record = orjson.loads((tmp_path / "same/extension.json").read_bytes())
     assert len(record["dropped"]) == 10
@@ -99,3 +100,27 @@ def test_other_kinds_of_sentencepiece_are_refused_with_the_reason(run: Run, tmp_
     assert done.returncode == 1
     assert f"cannot be extended: SentencePiece {model_type} has no merges to go on from" in done.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_replacing_in_a_byte_level_tokenizer_is_verified(run: Run, tmp_path: Path) -> None:
+    """New pieces have the ids of old ones, so ids do not rise in the order of merges; a wrong id is found still."""
+    old = pw.train(made_up_lines(60), pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=400))
+    old.save(tmp_path / "old")
+    write(tmp_path / "new_is.txt", ["það er að segja að þetta er það sem við þurfum"] * 3)
+    write(tmp_path / "old_sv.txt", made_up_lines(5))
+    done = run(
+        *("extend", "old", "--data", "new_is.txt", "--data", "old_sv.txt", "--languages", "is", "--add", 10),
+        *("--replace", "--out", "same"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "shall stay" not in done.stderr
+    assert pw.ByteLevelTokenizer.load(tmp_path / "same").vocab_size == 400
+    done = run("verify", "same")
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "same/tokenizer.json"
+    content = orjson.loads(path.read_bytes())
+    vocab = content["model"]["vocab"]
+    kept = [text for text, number in vocab.items() if len(text) > 1 and number < 380][:2]
+    vocab[kept[0]], vocab[kept[1]] = vocab[kept[1]], vocab[kept[0]]
+    path.write_bytes(orjson.dumps(content))
+    assert run("verify", "same").returncode == 1

@@ -125,6 +125,11 @@ def command(
         settings["first_id"] = first_id
     if replace:
         settings |= {"replace": True, "usage": text.every_language()}
+        if text.all_learned:
+            terminal.warn(
+                "--replace: there is no text of languages that shall stay as they are, so their pieces count as unused;"
+                " give text of them too, and name those to learn from with --languages"
+            )
     started = time.monotonic()
     with show_progress(terminal, "merging", "pieces") as update:
         extended = extend(tokenizer, text.training, add=add, progress=update, **settings)

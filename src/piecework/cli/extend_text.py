@@ -29,6 +29,8 @@ class LearningText:
     """The counts of all languages, by which old pieces are kept or replaced."""
     own_samples: Callable[[], dict[str, TextSample]]
     kind: str
+    all_learned: bool
+    """No text is of a language that is not learned from."""
     paths: Sequence[str | os.PathLike[str]] = field(default_factory=list)
 
     def source(self) -> Sequence[str | os.PathLike[str]]:
@@ -60,7 +62,7 @@ def read_counts(
         if languages:
             raise InputError(f"--languages: {folder} is one table of counts without languages")
         counts = PreTokenCounts.load(folder)
-        return LearningText(counts, lambda: counts, dict, "no text: give --eval", ["--data", "FILE"])
+        return LearningText(counts, lambda: counts, dict, "no text: give --eval", True, ["--data", "FILE"])
     from piecework.counting.store import Counts
     from piecework.evaluation.text_sample import unit_sample
     from piecework.tokenizer.independent_units import units_problem
@@ -77,7 +79,9 @@ def read_counts(
         return {language: unit_sample(table) for language, table in tables.items() if table.num_rows}
 
     training = stored.training(language=list(languages) if languages else None)
-    return LearningText(training, stored.training, samples, "the evaluation counts of the study", ["--counts", folder])
+    all_learned = languages is None or {*languages} == {*stored.languages}
+    source: list[str | os.PathLike[str]] = ["--counts", folder]
+    return LearningText(training, stored.training, samples, "the evaluation counts of the study", all_learned, source)
 
 
 def read_documents(
@@ -108,6 +112,7 @@ def read_documents(
         lambda: counted(list(texts)),
         lambda: _document_samples(texts),
         "the documents of --data, of which some were learned from",
+        languages is None or {*languages} == {*texts},
         source,
     )
 

@@ -9,7 +9,7 @@ result is never made by merging; it occurs only as a whole pre-token.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, zip_longest
 
@@ -68,11 +68,12 @@ def ranks_problem(model: ByteLevelModel) -> str:
     return ""
 
 
-def irregularities(model: ByteLevelModel) -> Iterator[str]:
+def irregularities(model: ByteLevelModel, *, new_ids: Container[int] = ()) -> Iterator[str]:
     """What training never gives, and a single wrong entry does: the first case of each kind.
 
-    Training gives every token from a byte or from one merge of tokens that exist, with ids in the order of merges.
-    Where whole pre-tokens are looked up, tokens may exist that no merge makes (Llama 3 has 588).
+    Training gives every token from a byte or from one merge of tokens that exist, with ids in the order of merges;
+    `new_ids`, which extending gave, may stand in any order. Where whole pre-tokens are looked up, tokens may exist that
+    no merge makes (Llama 3 has 588).
     """
     added = {*model.special_tokens.values(), *model.added_tokens.values()}
     if empty := [number for number, token in enumerate(model.tokens) if not token and number not in added]:
@@ -87,9 +88,10 @@ def irregularities(model: ByteLevelModel) -> Iterator[str]:
             twice.append(rank)
         if left not in known or right not in known:
             early.append(rank)
-        if merged < last:
-            falling.append(rank)
-        last = max(last, merged)
+        if merged not in new_ids:
+            if merged < last:
+                falling.append(rank)
+            last = max(last, merged)
         made_at.setdefault(merged, rank)
         known.add(merged)
     unmade = [number for number, token in enumerate(model.tokens) if token and number not in known]

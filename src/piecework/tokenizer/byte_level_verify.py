@@ -29,6 +29,7 @@ from piecework.tokenizer.byte_level_runtimes import ByteLevelRuntime, NotSupport
 from piecework.tokenizer.byte_level_texts import covering_texts
 from piecework.tokenizer.exported_files import FileDifference, list_differences, mapping_differences
 from piecework.tokenizer.runtimes import LoadedRuntime
+from piecework.tokenizer.trained import new_piece_ids
 from piecework.tokenizer.verification import (
     Expected,
     Progress,
@@ -163,7 +164,8 @@ def _file_differences(tokenizer: ByteLevelTokenizer, folder: Path) -> Iterator[F
         yield from (FileDifference(path, what) for what in found)
     source = folder / JSON_FILE
     if source.is_file() and tokenizer.model.merges is not None:
-        yield from (FileDifference(source, what) for what in irregularities(tokenizer.model))
+        new_ids = new_piece_ids(folder)
+        yield from (FileDifference(source, what) for what in irregularities(tokenizer.model, new_ids=new_ids))
 
 
 def _json_differences(data: bytes, exported: bytes) -> Iterator[str]:

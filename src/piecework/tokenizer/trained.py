@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -10,7 +11,7 @@ from piecework.errors import InputError
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["EXTENSION_FILE", "TrainedTokenizer", "load_trained", "trained_file"]
+__all__ = ["EXTENSION_FILE", "TrainedTokenizer", "load_trained", "new_piece_ids", "trained_file"]
 
 TrainedTokenizer = Tokenizer | ByteLevelTokenizer
 """What training gives. Both have pieces, sizes and merge trees; `AnyTokenizer` is what all tokenizers have."""
@@ -41,11 +42,25 @@ def load_trained(folder: Path) -> TrainedTokenizer:
     return tokenizer
 
 
+def new_piece_ids(folder: Path) -> frozenset[int]:
+    """The ids that extending gave, in the order of no merge: with `replace` they are those of old pieces."""
+    record = _extension(folder / EXTENSION_FILE)
+    return frozenset() if record is None else frozenset(piece["id"] for piece in record["new_pieces"])
+
+
 def _old_size(path: Path) -> int | None:
     """The size before extending; None if the tokenizer was trained from nothing."""
+    record = _extension(path)
+    return None if record is None else record["old_size"]
+
+
+def _extension(path: Path) -> dict[str, Any] | None:
     try:
-        return int(orjson.loads(path.read_bytes())["old_size"])
+        record: dict[str, Any] = orjson.loads(path.read_bytes())
+        if all(isinstance(number, int) for number in (record["old_size"], *(p["id"] for p in record["new_pieces"]))):
+            return record
     except FileNotFoundError:
         return None
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{path}: cannot read the size before extending: {error}") from error
+        raise InputError(f"{path}: cannot read what was extended: {error}") from error
+    raise InputError(f"{path}: cannot read what was extended: an id or size is not a whole number")

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from piecework.corpus.clean_up import clean_up, clean_up_bytes
+from piecework.counting.pre_tokens import PreTokenCounts, count_pre_tokens
 from piecework.counting.words import WordCounter, WordCounts, text_batches
 from piecework.errors import InputError
+from piecework.study.byte_level_recipe import ByteLevelRecipe
 from piecework.study.recipe import Recipe
 
-__all__ = ["count_texts"]
+__all__ = ["count_texts", "count_texts_pre_tokens"]
 
 
 def count_texts(source: Any, recipe: Recipe, *, text: str = "text", threads: int = 1) -> WordCounts:
@@ -23,9 +25,6 @@ def count_texts(source: Any, recipe: Recipe, *, text: str = "text", threads: int
     >>> list(count_texts([{"text": "ha"}, {"text": "ha hade"}], Recipe()).items())
     [('ha', 2), ('▁hade', 1)]
     """
-    if isinstance(source, str | bytes):
-        raise InputError("give an iterable of texts to train on; for a single text write [text]")
-    column: Any = _column(source, text)
     longest = recipe.max_sentence_length if "max_sentence_length" in recipe.model_fields_set else None
     counter = WordCounter(
         threads=threads,
@@ -34,20 +33,46 @@ def count_texts(source: Any, recipe: Recipe, *, text: str = "text", threads: int
         split=recipe.split(),
         clean_up=recipe.clean_up,
     )
-    is_arrow = hasattr(column, "__arrow_c_array__") or hasattr(column, "iterchunks")
-    if is_arrow and recipe.clean_up is None:
-        missing = column.null_count if hasattr(column, "null_count") else 0
-        counter.add(column.drop_null() if missing else column)
-        _warn(missing, len(column))
-        return counter.finish()
-    if not hasattr(column, "__iter__"):
-        raise InputError(f"texts to train on are an iterable, or word counts, not {type(source).__name__}")
-    texts = _Texts(column.to_pylist() if is_arrow else column, text)
-    cleaned = iter(texts) if recipe.clean_up is None else map(_cleaned, texts)
-    for batch in text_batches(cleaned):
-        counter.add(batch)
-    _warn(texts.missing, texts.total)
+    texts = _find_texts(source, text, as_arrow=recipe.clean_up is None)
+    if isinstance(texts, _Texts):
+        cleaned = iter(texts) if recipe.clean_up is None else map(_cleaned, texts)
+        for batch in text_batches(cleaned):
+            counter.add(batch)
+        _warn(texts.missing, texts.total)
+    else:
+        counter.add(texts)
     return counter.finish()
+
+
+def count_texts_pre_tokens(
+    source: Any, recipe: ByteLevelRecipe, *, text: str = "text", threads: int = 1
+) -> PreTokenCounts:
+    """The pre-token counts of texts, as `count_texts` takes them.
+
+    >>> recipe = ByteLevelRecipe(pre_tokenizer="gpt2")
+    >>> list(count_texts_pre_tokens([{"text": "ha"}, {"text": "ha hade"}], recipe).items())
+    [(' hade', 1), ('ha', 2)]
+    """
+    texts = _find_texts(source, text, as_arrow=True)
+    counts = count_pre_tokens(texts, pre_tokenizer=recipe.pre_tokenizer, threads=threads)
+    if isinstance(texts, _Texts):
+        _warn(texts.missing, texts.total)
+    return counts
+
+
+def _find_texts(source: Any, field: str, *, as_arrow: bool) -> Any:
+    """The texts: an Arrow column without nulls if it is one and `as_arrow`, else `_Texts`."""
+    if isinstance(source, str | bytes):
+        raise InputError("give an iterable of texts to train on; for a single text write [text]")
+    column = _column(source, field)
+    is_arrow = hasattr(column, "__arrow_c_array__") or hasattr(column, "iterchunks")
+    if is_arrow and as_arrow:
+        missing = column.null_count if hasattr(column, "null_count") else 0
+        _warn(missing, len(column))
+        return column.drop_null() if missing else column
+    if not hasattr(column, "__iter__"):
+        raise InputError(f"texts to train on are an iterable, or counts, not {type(source).__name__}")
+    return _Texts(column.to_pylist() if is_arrow else column, field)
 
 
 def _column(source: Any, text: str) -> Any:
@@ -96,4 +121,4 @@ class _Texts:
 
 def _warn(missing: int, total: int) -> None:
     if missing:
-        warnings.warn(f"{missing:,} of {total:,} texts are missing (None or NaN) and were skipped", stacklevel=4)
+        warnings.warn(f"{missing:,} of {total:,} texts are missing (None or NaN) and were skipped", stacklevel=5)

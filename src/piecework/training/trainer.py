@@ -20,7 +20,7 @@ from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.trained import TrainedTokenizer
 from piecework.training.byte_level import as_pre_tokens, train_byte_level
 from piecework.training.parity import parity_counts
-from piecework.training.texts import count_texts
+from piecework.training.texts import count_texts, count_texts_pre_tokens
 
 __all__ = ["train", "train_any"]
 
@@ -39,10 +39,12 @@ _NORMALIZER_FIELDS = {
 
 @overload
 def train(
-    texts_or_counts: PreTokenCounts | Mapping[str, PreTokenCounts],
+    texts_or_counts: Any,
     recipe: ByteLevelRecipe,
     *,
     development: Mapping[str, PreTokenCounts] | None = None,
+    text: str = "text",
+    threads: int = 1,
     progress: Progress | None = None,
 ) -> ByteLevelTokenizer: ...
 
@@ -73,10 +75,10 @@ def train(
     """The tokenizer that SentencePiece would train on the text, byte for byte.
 
     The text comes as word counts (`WordCounts`, or a `WordStream` that reads them from disk), or as any iterable of
-    str or of records with a field `text`, such as a dataset of
-    Hugging Face, an Arrow or a pandas table. Settings of a recipe can be given by name, as in `vocab_size=8000`; they
-    replace those of `recipe`. Counts of pre-tokens with `Recipe.byte_level(...)` give the tokenizer that Hugging Face's
-    BpeTrainer would train. `progress(done, wanted)` is called from time to time with the number of merges.
+    str or of records with a field `text`, such as a dataset of Hugging Face, an Arrow or a pandas table. Settings of a
+    recipe can be given by name, as in `vocab_size=8000`; they replace those of `recipe`. With `Recipe.byte_level(...)`,
+    texts or counts of pre-tokens give the tokenizer that Hugging Face's BpeTrainer would train.
+    `progress(done, wanted)` is called from time to time with the number of merges.
 
     With `parity = true` in the recipe, texts or counts are by language, and so is `development`: each merge is the best
     one for the language whose development text has most tokens at that moment (parity-aware BPE).
@@ -87,12 +89,17 @@ def train(
     """
     if isinstance(recipe, ByteLevelRecipe) and recipe.parity and not settings:
         return train_byte_level(parity_counts(texts_or_counts, development, as_pre_tokens), recipe, progress=progress)
-    if isinstance(texts_or_counts, PreTokenCounts):
-        if not isinstance(recipe, ByteLevelRecipe) or settings:
-            raise RecipeError("counts of pre-tokens need a recipe for them: Recipe.byte_level(...)")
-        return train_byte_level(texts_or_counts, recipe, progress=progress)
+    if isinstance(recipe, ByteLevelRecipe) and not settings:
+        if isinstance(texts_or_counts, WordCounts | WordStream):
+            raise RecipeError("Recipe.byte_level needs texts or counts of pre-tokens (count_pre_tokens), not of words")
+        found = texts_or_counts
+        if not isinstance(found, PreTokenCounts):
+            found = count_texts_pre_tokens(found, recipe, text=text, threads=threads)
+        return train_byte_level(found, recipe, progress=progress)
     if isinstance(recipe, ByteLevelRecipe):
-        raise RecipeError("Recipe.byte_level needs counts of pre-tokens: count_pre_tokens, not texts or count_words")
+        raise RecipeError(f"give {next(iter(settings))} to Recipe.byte_level(...)")
+    if isinstance(texts_or_counts, PreTokenCounts):
+        raise RecipeError("counts of pre-tokens need a recipe for them: Recipe.byte_level(...)")
     given = {} if recipe is None else {name: getattr(recipe, name) for name in recipe.model_fields_set}
     recipe = Recipe(**{**given, **settings}) if settings else recipe or Recipe()
     if development is not None and not recipe.parity:
