@@ -142,6 +142,26 @@ def test_text_that_does_not_come_back() -> None:
     assert (found.status, "identity" in found.advice) == ("warn", True)
 
 
+@pytest.mark.parametrize("fault", ["threads", "order", "batch"])
+def test_ids_that_depend_on_more_than_the_text(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = trained()
+    encode_batch = type(tokenizer).encode_batch
+
+    def faulty(self: pw.Tokenizer, texts: list[str], *, threads: int = 1) -> list[list[int]]:
+        ids = encode_batch(self, texts, threads=threads)
+        where = {"threads": -1 if threads > 1 else None, "order": len(ids) - 1, "batch": 0 if threads == 1 else -1}[
+            fault
+        ]
+        if where is not None:
+            ids[where] = [*ids[where], 7]
+        return ids
+
+    assert finding("determinism", tokenizer).status == "pass"
+    monkeypatch.setattr(type(tokenizer), "encode_batch", faulty)
+    assert finding("determinism", tokenizer).status == "fail"
+    assert pw.check(tokenizer).status == "fail"
+
+
 def test_characters_of_a_language_that_become_bytes() -> None:
     japanese = [f"{text} 東京 京都" for text in TEXTS]
     tokenizer = trained(TEXTS)

@@ -82,6 +82,10 @@ def _report(terminal: Terminal, done: "Pruned") -> None:
         terminal.say(
             "nothing took their ids: --larger MODEL, a larger size from the same training, gives the next merges"
         )
+    if done.saving < 0 and done.filled:
+        terminal.warn(
+            "the evaluation text has more tokens now: there is too little training text to choose by; keep MODEL"
+        )
     terminal.warn(
         f"the embeddings need {done.active_size:,} rows: ids from there on are never given. SentencePiece and Piecework"
         " read this model; tokenizer.json has no unused pieces, so export it to SentencePiece alone"
