@@ -204,7 +204,7 @@ def test_what_is_missing_or_damaged_is_made_again(study: Path) -> None:
     (out / "tokenizers" / "sv" / "README.md").unlink()
     (out / "results" / "metrics.parquet").write_bytes(b"damaged")
     (out / "tokenizers" / "multilingual-400" / "tokenizer.model").write_bytes(b"")
-    (out / "results" / ".metrics.csv.1234.tmp").write_bytes(b"left over")
+    (out / "results" / ".metrics.csv.12345678.tmp").write_bytes(b"left over")
     run_study(study)
     assert contents(out) == before
 

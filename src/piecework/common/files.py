@@ -9,7 +9,17 @@ from pathlib import Path
 
 from piecework.errors import InputError
 
-__all__ = ["check_output", "prepare_output", "replace_atomically", "write_failure", "write_together"]
+__all__ = [
+    "check_output",
+    "prepare_output",
+    "remove_temporaries",
+    "replace_atomically",
+    "write_failure",
+    "write_together",
+]
+
+_TEMPORARIES = ".*.????????.tmp"
+"""The files of `replace_atomically` before they get their names."""
 
 
 @contextmanager
@@ -33,6 +43,12 @@ def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         if isinstance(error, OSError):
             raise write_failure(path, error) from error
         raise
+
+
+def remove_temporaries(folder: Path, *, deep: bool = False) -> None:
+    """Remove what killed processes were about to write. Only the process that holds the folder's lock may call this."""
+    for path in folder.rglob(_TEMPORARIES) if deep else folder.glob(_TEMPORARIES):
+        path.unlink(missing_ok=True)
 
 
 def write_failure(path: Path, error: OSError) -> InputError:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piecework.common.files import remove_temporaries
 from piecework.common.storage import RemotePath, locate
 from piecework.common.subset_name import SubsetName
 from piecework.counting.files import TABLES
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size, task_table_bytes
 from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
-from piecework.counting.output import count_into, remove_unfinished
+from piecework.counting.output import count_into
 from piecework.counting.partial import PartialResults, ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.processes import Workers
@@ -244,7 +245,7 @@ class _LocalCount:
 
     def _remove_unfinished(self) -> None:
         self.partial.remove_unfinished()
-        remove_unfinished(self.folder)
+        remove_temporaries(self.folder)
 
     def _spill_files(self, results: Sequence[ShardResult]) -> dict[SubsetName, dict[str, list[Path]]]:
         """The spill files of each subset, by table."""

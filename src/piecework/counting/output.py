@@ -25,7 +25,7 @@ from piecework.errors import DamagedError, InputError
 if TYPE_CHECKING:
     from piecework.counting.plan import Plan
 
-__all__ = ["count_into", "remove_unfinished"]
+__all__ = ["count_into"]
 
 Count = Callable[[Path, int], dict[str, Any]]
 """Counts into a folder while it holds a lock, and returns the content of counts.json."""
@@ -133,12 +133,6 @@ def _rewrite_subsets(
         for name in (SUBSETS_FILE, COUNTS_FILE):
             _upload(Path(work) / name, folder / name)
     return changed
-
-
-def remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes were about to write. Only the process that holds the lock may call this."""
-    for path in folder.glob(".*.tmp"):
-        path.unlink(missing_ok=True)
 
 
 def _check_strict(description: Mapping[str, Any]) -> None:

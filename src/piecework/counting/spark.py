@@ -16,9 +16,9 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from piecework.common.files import remove_temporaries
 from piecework.counting.files import KEYS, TABLES, column_types
 from piecework.counting.merge import write_subsets, write_table
-from piecework.counting.output import remove_unfinished
 from piecework.counting.partial import ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.spark_cluster import Cluster, check_pyspark, connect, explain, text_of
@@ -67,7 +67,7 @@ class SparkCount:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
-        remove_unfinished(folder)
+        remove_temporaries(folder)
         try:
             with connect(self.cluster, name=self.plan.study.name, cores=self.cores) as session:
                 return self._count(session, folder)
@@ -75,7 +75,7 @@ class SparkCount:
             text = text_of(error)
             raise InputError(f"counting on Spark: {explain(text) or first_line(text)}") from error
         finally:
-            remove_unfinished(folder)
+            remove_temporaries(folder)
 
     def _count(self, session: SparkSession, folder: Path) -> dict[str, Any]:
         import pyarrow as pa

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from piecework.common.files import prepare_output, replace_atomically
+from piecework.common.files import prepare_output, remove_temporaries, replace_atomically
 from piecework.common.manifest import inner_path
 from piecework.common.mistakes import listed
 from piecework.common.storage import Location, RemotePath, upload
@@ -40,6 +40,8 @@ def open_folder(folder: Location, plan: DatasetPlan, *, force: bool) -> Iterator
     prepare_output(folder, [])
     with locked(folder / LOCK) as lock:
         _prepare(folder, plan, force=force)
+        for name in {"", *plan.folders}:
+            remove_temporaries(folder / name)
         yield lock
 
 

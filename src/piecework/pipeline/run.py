@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from piecework.common.files import prepare_output
+from piecework.common.files import prepare_output, remove_temporaries
 from piecework.counting.description import read_description
 from piecework.counting.local import default_out
 from piecework.counting.lock import locked
@@ -52,7 +52,9 @@ def run(
     _check_folder(folder, study, force=force)
     prepare_output(folder, [])
     with locked(folder / ".lock"):
-        _remove_unfinished(folder)
+        remove_temporaries(folder)
+        for name in (RESULTS_FOLDER, TOKENIZERS_FOLDER):
+            remove_temporaries(folder / name, deep=True)
         further = {
             name: run(
                 study.with_recipe(name),
@@ -116,10 +118,3 @@ def _has_counts_of(study: Study, folder: Path) -> bool:
         return (read_description(folder / "counts") or {}).get("study") == study.name
     except InputError:
         return False
-
-
-def _remove_unfinished(folder: Path) -> None:
-    """Deletes the temporary files of a killed run; the lock guarantees that no other run writes them."""
-    for parent in (folder, folder / RESULTS_FOLDER, folder / TOKENIZERS_FOLDER):
-        for path in parent.glob(".*.tmp") if parent == folder else parent.rglob(".*.tmp"):
-            path.unlink(missing_ok=True)
