@@ -14,12 +14,15 @@
 namespace piecework {
 
 void DocumentCounter::add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
-  for (const std::string_view document : documents) {
-    if (pre_tokenizer_) {
-      count_pre_tokens(*pre_tokenizer_, document, known_valid, training_, statistics_.invalid_bytes, copies);
-      continue;
-    }
-    count_document(document, known_valid, settings_, training_, statistics_, copies);
+  for (const std::string_view document : documents) add_training_document(document, known_valid, copies);
+  training_.flush();
+}
+
+void DocumentCounter::add_training_document(std::string_view document, bool known_valid, uint64_t copies) {
+  if (pre_tokenizer_) {
+    count_pre_tokens(*pre_tokenizer_, document, known_valid, training_, statistics_.invalid_bytes, copies);
+  } else {
+    queue_document(document, known_valid, settings_, training_, statistics_, copies);
   }
 }
 
@@ -28,12 +31,46 @@ void DocumentCounter::add_evaluation(const std::vector<std::string_view>& docume
   if (documents.size() != buckets.size()) throw std::invalid_argument("each document needs a bucket");
   for (size_t i = 0; i < documents.size(); ++i) {
     if (buckets[i] >= kBuckets) throw std::invalid_argument("a bucket is not 0 to 31");
-    if (pre_token_units_) {
-      pre_token_units_->add(documents[i], buckets[i]);
-    } else {
-      units_.add(documents[i], buckets[i], prefix);
+    add_evaluation_document(documents[i], buckets[i], prefix);
+  }
+}
+
+void DocumentCounter::add_evaluation_document(std::string_view document, uint8_t bucket, std::string_view prefix) {
+  if (pre_token_units_) {
+    pre_token_units_->add(document, bucket);
+  } else {
+    units_.add(document, bucket, prefix);
+  }
+}
+
+PlacedBatch DocumentCounter::add_placed(const std::vector<std::string_view>& documents, bool known_valid,
+                                        const Placer& placer, std::string_view prefix, const BestPassage& best,
+                                        uint64_t long_enough) {
+  PlacedBatch batch;
+  std::string prefixed;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    const std::string_view document = documents[i];
+    const Placement placement = placer.place(document);
+    const uint64_t characters = count_characters(document);
+    if (best.may_be_beaten_by(placement, characters, long_enough)) batch.passages.push_back(static_cast<uint32_t>(i));
+    PlacedSide& side = placement.evaluation ? batch.eval : placement.copies ? batch.train : batch.unused;
+    ++side.documents;
+    side.characters += characters;
+    side.bytes += document.size();
+    if (placement.evaluation) {
+      add_evaluation_document(document, placement.bucket, prefix);
+    } else if (placement.copies) {
+      batch.train_copies += placement.copies;
+      if (prefix.empty() || pre_tokenizer_) {
+        add_training_document(document, known_valid, placement.copies);
+      } else {
+        prefixed.assign(prefix).append(document);
+        add_training_document(prefixed, known_valid, placement.copies);
+      }
     }
   }
+  training_.flush();
+  return batch;
 }
 
 size_t DocumentCounter::memory_bytes() const {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "count/placer.hpp"
 #include "count/pre_token_units.hpp"
 #include "count/unit_counter.hpp"
 #include "count/word_counter.hpp"
@@ -39,6 +40,11 @@ class DocumentCounter {
   void add_evaluation(const std::vector<std::string_view>& documents, const std::vector<uint8_t>& buckets,
                       std::string_view prefix);
 
+  // Places each document and counts it where it belongs. `prefix` is put before each document, as above. Passages of
+  // `long_enough` characters are not short.
+  PlacedBatch add_placed(const std::vector<std::string_view>& documents, bool known_valid, const Placer& placer,
+                         std::string_view prefix, const BestPassage& best, uint64_t long_enough);
+
   size_t memory_bytes() const;
   const CountStatistics& statistics() const { return statistics_; }
   WordTable take_training();
@@ -60,7 +66,10 @@ class DocumentCounter {
   static std::vector<uint32_t> sorted_units(const WordTable& table);
 
  private:
-  static constexpr uint8_t kBuckets = 32;
+  static constexpr uint8_t kBuckets = Placer::kBuckets;
+
+  void add_training_document(std::string_view document, bool known_valid, uint64_t copies);
+  void add_evaluation_document(std::string_view document, uint8_t bucket, std::string_view prefix);
 
   CountSettings settings_;
   std::optional<PreTokenizer> pre_tokenizer_;

@@ -62,7 +62,6 @@ class Splitter {
       const uint64_t count = multiply_counts(empty_[opens_line], copies_);
       if (count) table_.queue({last_, 0}, opens_line, count, last_);
     }
-    table_.flush();
   }
 
  private:
@@ -150,7 +149,7 @@ bool contains_unknown_mark(std::string_view text) {
 
 }  // namespace
 
-void count_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
+void queue_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
                     CountStatistics& statistics, uint64_t copies) {
   // Not as a structured binding: clang 14, which `make fuzz` uses on Debian, cannot capture one in a lambda.
   const size_t max_line_bytes = settings.max_line_bytes;
@@ -196,6 +195,12 @@ void count_document(std::string_view document, bool known_valid, const CountSett
   }
 }
 
+void count_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
+                    CountStatistics& statistics, uint64_t copies) {
+  queue_document(document, known_valid, settings, table, statistics, copies);
+  table.flush();
+}
+
 void WordCounter::add(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
   std::vector<std::string_view> spans;
   spans.reserve(documents.size());
@@ -222,8 +227,9 @@ void WordCounter::add(const std::vector<std::string_view>& documents, bool known
   auto work = [&](Lane& lane) {
     for (size_t group; (group = next.fetch_add(1)) + 1 < starts.size();) {
       for (size_t i = starts[group]; i < starts[group + 1]; ++i) {
-        count_document(spans[i], known_valid, settings_, lane.table, lane.statistics, copies);
+        queue_document(spans[i], known_valid, settings_, lane.table, lane.statistics, copies);
       }
+      lane.table.flush();
     }
   };
   run_on_threads(std::min(lanes_.size(), starts.size() - 1), [&](size_t t) { work(lanes_[t]); });

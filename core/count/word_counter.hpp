@@ -42,7 +42,12 @@ struct CountSettings {
   Split split = Split::words;
 };
 
-// Adds the words of `document` to `table`, each with the count `copies`. The statistics count the document once.
+// Queues the words of `document` in `table`, each with the count `copies`: the caller flushes the table. The statistics
+// count the document once.
+void queue_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
+                    CountStatistics& statistics, uint64_t copies = 1);
+
+// The same, and flushes.
 void count_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
                     CountStatistics& statistics, uint64_t copies = 1);
 

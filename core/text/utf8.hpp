@@ -49,6 +49,13 @@ inline Decoded decode_utf8(const char* first, const char* last) {
   return {kReplacement, 1, false};
 }
 
+// Of valid UTF-8.
+inline uint64_t count_characters(std::string_view text) {
+  uint64_t count = 0;
+  for (const char byte : text) count += !is_continuation(static_cast<unsigned char>(byte));
+  return count;
+}
+
 inline void append_utf8(std::string& out, char32_t code) {
   if (code < 0x80) {
     out += static_cast<char>(code);

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from piecework import _core
 from piecework.common.storage import Location, RemotePath, arrow_source
 from piecework.corpus.clean_up import clean_documents
 from piecework.corpus.inputs import InputFile, Slice, find_files
@@ -65,6 +66,7 @@ def open_batches(
     clean_up: CleanUp | None = None,
     limits: Limits | None = None,
     languages: RecordLanguages | None = None,
+    lines_as_arrow: bool = False,
 ) -> Iterator[Batch]:
     """Read text, JSONL and Parquet files; folders and globs mean the files in them.
 
@@ -72,7 +74,8 @@ def open_batches(
     cannot be used are counted in `skipped`; the lines of a slice are counted from its first one. With `clean_up`
     documents are handed out as that client would send them. Longer documents and words than `limits` are skipped; by
     default these are the limits of counting. With `languages`, records are sorted by language, and what is skipped of a
-    language is counted there.
+    language is counted there. With `lines_as_arrow` the lines of a text come as an Arrow array where that is possible:
+    no Python object is made for a line.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "greetings.jsonl")
@@ -92,7 +95,8 @@ def open_batches(
     if skipped is None:
         skipped = Skipped() if languages is None else languages.skipped_of(UNDETERMINED)
     limits = limits or Limits(MAX_DOCUMENT_BYTES, MAX_WORD_BYTES)
-    batches = _read_slices(slices, text_unit, _Reading(text_field, batch_bytes, skipped, limits, languages))
+    reading = _Reading(text_field, batch_bytes, skipped, limits, languages, lines_as_arrow=lines_as_arrow)
+    batches = _read_slices(slices, text_unit, reading)
     return batches if clean_up is None else map(_cleaned, batches)
 
 
@@ -111,6 +115,7 @@ class _Reading:
     skipped: Skipped
     limits: Limits
     languages: RecordLanguages | None = None
+    lines_as_arrow: bool = False
 
     def has_long_word(self, text: str) -> bool:
         # A text with at most this many characters has no word that is too long.
@@ -175,6 +180,11 @@ def _read_lines(part: Slice, reading: _Reading) -> Iterator[Batch]:
     skipped = reading.skipped
     for block, read_bytes, lines_before in _blocks(part, reading):
         lines = block.count(b"\n")
+        if reading.lines_as_arrow and not has_long_word(block, reading.limits.word_bytes):
+            columns = _core.line_documents(block)
+            if columns is not None:
+                yield Batch(part.file, _strings(columns), read_bytes, lines)
+                continue
         try:
             texts: Iterable[str | None] = block.decode().split("\n")
         except UnicodeDecodeError:
@@ -189,6 +199,13 @@ def _read_lines(part: Slice, reading: _Reading) -> Iterator[Batch]:
                 else:
                     documents.append(text.removesuffix("\r"))
         yield Batch(part.file, documents, read_bytes, lines)
+
+
+def _strings(columns: tuple[memoryview, memoryview]) -> "pyarrow.Array[Any]":
+    import pyarrow as pa
+
+    offsets, data = map(pa.py_buffer, columns)
+    return pa.Array.from_buffers(pa.large_string(), len(columns[0]) - 1, [None, offsets, data])
 
 
 def _read_whole(file: InputFile, reading: _Reading) -> Batch:

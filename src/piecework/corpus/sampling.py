@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
+from piecework import _core
 from piecework.common.subset_name import SubsetName
 
 __all__ = ["BUCKETS", "Placement", "Sampler", "Weighting"]
@@ -75,6 +76,7 @@ class Sampler:
         # For whole hashes and any fraction x, u < x is hash < ceil(x·2⁶⁴).
         self._period = (1 - reserved) * _ONE
         self._trainable = ceil(self._period)
+        self._seed = seed
         self._limits = {
             name: _Limits(
                 train=ceil(weight * train * _ONE),
@@ -83,6 +85,24 @@ class Sampler:
             )
             for name, weight in weights.items()
         }
+
+    def placer(self, subset: SubsetName) -> _core.Placer:
+        """Decides the same for whole batches of documents of this subset, in the core."""
+        limits = self._limits[subset]
+        exact, period = limits.exact_train, self._period
+        scale = exact.denominator * period.denominator
+        exact_scaled, period_scaled = int(exact * scale), int(period * scale)
+        # A hash trains at least k + 1 times if it is less than ceil(exact - k·period).
+        last_trained = [min(limits.train, _ONE) - 1] if limits.train else []
+        if limits.train > self._trainable:
+            further = range(period_scaled, exact_scaled, period_scaled)
+            last_trained += [min(-((start - exact_scaled) // scale), _ONE) - 1 for start in further]
+        return _core.Placer(
+            self._seed,
+            last_not_evaluated=limits.evaluation - 1,
+            last_trainable=self._trainable - 1,
+            last_trained=last_trained,
+        )
 
     def bucket(self, text: bytes) -> int:
         """The bucket of the document with this UTF-8 text. It depends on the text and the seed alone."""

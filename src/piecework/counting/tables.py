@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from piecework import _core
+from piecework.corpus.passages import LONG_ENOUGH, PassageChoice
 from piecework.counting.words import words_to_arrow
 from piecework.study.count_settings import CountSettings
 
@@ -57,6 +58,17 @@ class DocumentCounter:
         Not where pre-tokens are counted: there a special token is no text.
         """
         self._counter.add_evaluation(documents, buckets, prefix)
+
+    def add_placed(
+        self, documents: Any, placer: _core.Placer, *, prefix: bytes, passage: PassageChoice
+    ) -> _core.PlacedBatch:
+        """Place each document, and count it where it belongs; `documents` may be an Arrow array.
+
+        The result names the documents whose passage could be better than the best of `passage`.
+        """
+        return self._counter.add_placed(
+            documents, placer, prefix=prefix, best=passage.standing, long_enough=LONG_ENOUGH
+        )
 
     @property
     def counts_pre_tokens(self) -> bool:

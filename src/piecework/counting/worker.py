@@ -110,6 +110,7 @@ def filled_counters(
             skipped=skipped,
             clean_up=shard.clean_up,
             languages=languages,
+            lines_as_arrow=True,
         ):
             if strict:
                 check_nothing_skipped(part, by_language)
@@ -143,7 +144,8 @@ class _Placing:
     """Hands the documents of a subset to its counter, batch by batch, as the sampler decides."""
 
     def __init__(self, sampler: Sampler, subset: SubsetName, code_token: str | None, counter: DocumentCounter) -> None:
-        self._place = sampler.place
+        self._sampler = sampler
+        self._placer = sampler.placer(subset)
         self._subset = subset
         # Byte-level tokenizers cut special tokens out before they merge, so they are no text to count.
         self._token = b"" if counter.counts_pre_tokens else (code_token or "").encode()
@@ -152,43 +154,17 @@ class _Placing:
         self.passage = PassageChoice(subset.language)
 
     def add(self, documents: Documents) -> None:
-        training: dict[int, list[bytes]] = {}
-        evaluation: list[bytes] = []
-        buckets: list[int] = []
-        sides = {side: _Side() for side in ("train", "eval", "unused")}
-        train, eval_, unused = sides.values()
-        for text, characters in encoded(documents):
-            placement = self._place(text, self._subset)
-            self.passage.offer(text, placement)
-            if placement.evaluation:
-                side = eval_
-                evaluation.append(text)
-                buckets.append(placement.bucket)
-            elif placement.copies:
-                side = train
-                training.setdefault(placement.copies, []).append(self._token + text)
-            else:
-                side = unused
-            side.documents += 1
-            side.characters += characters
-            side.bytes += len(text)
-        for copies, texts in training.items():
-            self.counter.add_training(texts, copies)
-            self.statistics["train_copies"] += copies * len(texts)
-        if evaluation:
-            self.counter.add_evaluation(evaluation, buckets, self._token)
-        for name, side in sides.items():
+        batch = self.counter.add_placed(documents, self._placer, prefix=self._token, passage=self.passage)
+        for index in batch.passages:
+            document: Any = documents[index]
+            text = (document if isinstance(document, str) else document.as_py()).encode()
+            self.passage.offer(text, self._sampler.place(text, self._subset))
+        if batch.train_copies:
+            self.statistics["train_copies"] += batch.train_copies
+        for name, side in (("train", batch.train), ("eval", batch.eval), ("unused", batch.unused)):
             for prefix in ("read", name):
-                self.statistics[f"{prefix}_documents"] += side.documents
-                self.statistics[f"{prefix}_characters"] += side.characters
-                self.statistics[f"{prefix}_bytes"] += side.bytes
-
-
-@dataclass(slots=True)
-class _Side:
-    documents: int = 0
-    characters: int = 0
-    bytes: int = 0
+                for what, amount in zip(("documents", "characters", "bytes"), side, strict=True):
+                    self.statistics[f"{prefix}_{what}"] += amount
 
 
 def encoded(documents: Documents) -> Iterable[tuple[bytes, int]]:

@@ -1,0 +1,78 @@
+// Decides how each document of a subset is used: for training, for evaluation or not at all, by a hash of its text.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/blake2b.hpp"
+
+namespace piecework {
+
+struct Placement {
+  uint64_t rank;    // the hash
+  uint64_t copies;  // for training; 0 for an evaluation document
+  bool evaluation;
+  uint8_t bucket;
+};
+
+// The limits of piecework.corpus.sampling.Sampler for one subset. They are inclusive, so that 2⁶⁴ is representable.
+struct PlacementLimits {
+  uint64_t last_not_evaluated;         // greater hashes evaluate
+  uint64_t last_trainable;             // greater hashes never train
+  std::vector<uint64_t> last_trained;  // hashes up to item k train at least k + 1 times; descending
+};
+
+class Placer {
+ public:
+  static constexpr uint8_t kBuckets = 32;
+
+  Placer(uint64_t seed, PlacementLimits limits) : hash_(seed), limits_(std::move(limits)) {}
+
+  Placement place(std::string_view text) const {
+    const KeyedBlake2b::Digest digest = hash_.digest(text);
+    const auto bucket = static_cast<uint8_t>((digest.high >> 56) % kBuckets);
+    const uint64_t rank = digest.low;
+    if (rank > limits_.last_not_evaluated) return {rank, 0, true, bucket};
+    if (rank > limits_.last_trainable) return {rank, 0, false, bucket};
+    const auto& last = limits_.last_trained;
+    const auto end = std::partition_point(last.begin(), last.end(), [&](uint64_t limit) { return rank <= limit; });
+    return {rank, static_cast<uint64_t>(end - last.begin()), false, bucket};
+  }
+
+ private:
+  KeyedBlake2b hash_;
+  PlacementLimits limits_;
+};
+
+// The documents of a batch that were used alike.
+struct PlacedSide {
+  uint64_t documents = 0;
+  uint64_t characters = 0;
+  uint64_t bytes = 0;
+};
+
+// The best passage to show so far. A document without evaluation is only better than another without.
+struct BestPassage {
+  bool exists = false;
+  bool is_trained_on = false;
+  bool is_short = false;
+  uint64_t rank = 0;
+
+  // Whether the passage of a document could be better: false is certain, true is not.
+  bool may_be_beaten_by(const Placement& placement, uint64_t characters, uint64_t long_enough) const {
+    if (!exists) return true;
+    const bool other_is_trained_on = !placement.evaluation;
+    if (other_is_trained_on != is_trained_on) return is_trained_on;
+    return (is_short && characters >= long_enough) || placement.rank < rank;
+  }
+};
+
+struct PlacedBatch {
+  PlacedSide train, eval, unused;
+  uint64_t train_copies = 0;
+  std::vector<uint32_t> passages;  // documents whose passage could be better than the best
+};
+
+}  // namespace piecework
