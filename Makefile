@@ -19,9 +19,9 @@ help:
 	@echo "make extras    each extra in an environment that has only it;  make upstream: do the newest libraries agree?"
 	@echo "make docs      the documentation site, in build/site: tutorial, guides, reference, gallery"
 	@echo "make wheel     the wheels of a release, tried where there is no compiler (release/CHECKLIST.md)"
-	@echo "make bench     measures again;  make clean: removes .venv, build and out"
+	@echo "make bench     measures again;  make bench-large: 0.1 to 12 GB;  make clean: removes .venv, build and out"
 
-.PHONY: help install demo test known parity soak pythons chromium java pictures docs lint format bench core-test extras upstream fuzz \
+.PHONY: help install demo test known parity soak pythons chromium java pictures docs lint format bench bench-large core-test extras upstream fuzz \
     wheel sbom cross lock lower-bounds clean FORCE
 .DELETE_ON_ERROR:
 
@@ -202,6 +202,12 @@ format: $(VENV)/.linted
 
 bench: $(VENV)/.benched $(OLDER)
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.table --out benchmarks/RESULTS.md --readme README.md --guide docs/cluster.md
+
+# 0.1 to 12 GB of generated text; needs 20 GB of disk and half an hour.
+bench-large: $(VENV)/.benched
+	$(BIN)/python -m benchmarks.text --sizes 100 400
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.table --out benchmarks/RESULTS.md --readme README.md --guide docs/cluster.md
 
 clean:

@@ -19,6 +19,7 @@ from benchmarks.markdown import DASH, OURS, Result, figure, machine, ratio, size
 from benchmarks.measure import RESULTS
 from benchmarks.playground import playground_section
 from benchmarks.runtimes import runtimes_section
+from benchmarks.scale import scale_section
 from benchmarks.study import study_section
 from benchmarks.tokenize import tokenize_section
 from benchmarks.train import train_section
@@ -57,6 +58,16 @@ def readme_section(results: dict[str, Result]) -> list[str]:
                 rows.append([shown, *speeds, DASH if differ is None else f"{differ:,} of {row['documents']:,}"])
         header = ["encoding on one thread, MB per CPU s", "cold caches", "warm", "documents with other ids"]
         lines += table(header, rows)
+    if scale := results.get("scale"):
+        rows = []
+        for size, cost in scale["generated"].items():
+            count, train = cost["count"], cost["train"]
+            peer = cost.get("sentencepiece")
+            theirs = [f"{peer['cpu_s']:,.0f} s", f"{peer['peak_memory_mb']:,.0f} MB"] if peer else [DASH, DASH]
+            cells = [f"{count['cpu_s']:,.0f} + {train['cpu_s']:,.0f} s", f"{train['peak_memory_mb']:,.0f} MB", *theirs]
+            rows.append([f"{int(size) / 1000:g} GB", *cells])
+        header = ["64,000 pieces, counts on disk", "CPU (count + train)", "peak memory"]
+        lines += table([*header, "SentencePiece: CPU", "peak memory"], rows)
     any_result = next(iter(results.values()))
     return [*lines, f"{machine(any_result)} More, with the losses: benchmarks/RESULTS.md."]
 
@@ -124,6 +135,7 @@ def _pairs(contenders: dict[str, Result]) -> Iterator[tuple[str, Result, Result]
 SECTIONS: dict[str, Callable[[Result], list[str]]] = {
     "train": train_section,
     "growth": growth_section,
+    "scale": scale_section,
     "byte_level": byte_level_section,
     "count": count_section,
     "documents": documents_section,
@@ -149,7 +161,7 @@ def document(results: dict[str, Result]) -> str:
     ]
     texts: list[Result] = []
     for result in results.values():
-        described = [size["text"] for size in result["sizes"]] if "sizes" in result else [result["text"]]
+        described = [size["text"] for size in result["sizes"]] if "sizes" in result else [result.get("text", {})]
         texts += [text for text in described if text not in texts and "shares" in text]
     for text in texts:
         shares = ", ".join(f"{kind} {share:.1%}" for kind, share in text["shares"].items())

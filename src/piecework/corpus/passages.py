@@ -47,7 +47,7 @@ class PassageChoice:
     def standing(self) -> tuple[bool, bool, int] | None:
         """What a better passage has to beat: whether it is of a document to train on, whether it is short, its hash."""
         best = self.best
-        return best and (best.is_trained_on, best.is_short, best.rank)
+        return None if best is None else (best.is_trained_on, best.is_short, best.rank)
 
     def offer(self, text: bytes, placement: Placement) -> None:
         """Take the document's passage if it is better than the best so far; most are refused at a glance."""
