@@ -55,6 +55,24 @@ def test_ids_are_those_of_sentencepiece(
         assert read_with_library(tmp_path / "ids", to) == expected
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_file_that_is_given_twice(
+    tmp_path: Path, corpus_file: Path, texts: list[str], tokenizer: pw.Tokenizer, threads: int
+) -> None:
+    """Its documents come as often as it is given, each time in files of their own."""
+    out = tmp_path / "ids"
+    dataset = pw.tokenize([corpus_file] * 3, tokenizer, out=out, threads=threads, shard_size=20_000)
+    once = [tokenizer.encode(text) for text in texts]
+    assert read_dataset(out, "megatron") == once * 3
+    assert {path.name for path in out.iterdir()} == {
+        "tokenized.json",
+        *(file["path"] for shard in dataset.description["shards"] for file in shard["files"]),
+    }
+    shuffled = pw.tokenize([corpus_file] * 3, tokenizer, out=tmp_path / "mixed", threads=threads, shuffle=2)
+    assert sorted(read_dataset(tmp_path / "mixed", "megatron")) == sorted(once * 3)
+    assert shuffled.tokens == dataset.tokens
+
+
 @pytest.mark.parametrize("to", ["megatron", "numpy"])
 def test_ids_are_those_of_tokenizers(
     tmp_path: Path, corpus_file: Path, texts: list[str], byte_level: pw.ByteLevelTokenizer, to: str

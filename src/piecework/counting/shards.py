@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,6 +106,12 @@ def plan_shards(
         for sharing in together
         for slices in _grouped(sharing[0], max(1, shard_bytes), in_order=in_order)
     ]
+    # A file may be given twice; its shards have files of their own.
+    repeated: Counter[str] = Counter()
+    for index, shard in enumerate(shards):
+        if number := repeated[shard.key]:
+            shards[index] = replace(shard, key=f"{shard.key}-{number}")
+        repeated[shard.key] += 1
     if in_order:
         return shards
     # Large files that cannot be split come first, so that no process works on one alone at the end.

@@ -106,8 +106,11 @@ class LocalStore:
                 stem.parent.mkdir(parents=True, exist_ok=True)
                 for file in files:
                     path = Path(f"{stem_in(own, index)}{file.suffix}")
+                    published = Path(f"{stem}{file.suffix}")
                     if path.exists():
-                        path.replace(f"{stem}{file.suffix}")
+                        path.replace(published)
+                    elif not published.exists():
+                        raise InputError(f"{path}: the file was removed while the dataset was written; run it again")
 
     def remove_partial(self) -> None:
         """Remove what is not part of the finished dataset."""
