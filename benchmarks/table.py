@@ -63,7 +63,11 @@ def readme_section(results: dict[str, Result]) -> list[str]:
         for size, cost in scale["generated"].items():
             count, train = cost["count"], cost["train"]
             peer = cost.get("sentencepiece")
-            theirs = [f"{peer['cpu_s']:,.0f} s", f"{peer['peak_memory_mb']:,.0f} MB"] if peer else [DASH, DASH]
+            theirs = [DASH, DASH]
+            if peer and peer["state"] == "ok":
+                theirs = [f"{peer['cpu_s']:,.0f} s", f"{peer['peak_memory_mb']:,.0f} MB"]
+            elif peer:
+                theirs = ["fails", f"more than {scale['memory_limit'].removesuffix('GB')} GB"]
             cells = [f"{count['cpu_s']:,.0f} + {train['cpu_s']:,.0f} s", f"{train['peak_memory_mb']:,.0f} MB", *theirs]
             rows.append([f"{int(size) / 1000:g} GB", *cells])
         header = ["64,000 pieces, counts on disk", "CPU (count + train)", "peak memory"]

@@ -1,5 +1,6 @@
 """Training on large text: rounds with a smaller text each, words in a stream, and a limit on memory."""
 
+import json
 import random
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 import piecework as pw
 from cli.command import COMMAND, environment
 from piecework import _core
+from piecework.cli.training_estimate import streamed_training_bytes
 from piecework.counting.store import Counts
 from piecework.counting.stream import WordStream
 from piecework.counting.words import WordCounts
@@ -147,3 +149,10 @@ def test_memory_on_the_command_line(counted: Path, tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert "--memory allows 20.0 MB" in refused.stderr
     assert not (tmp_path / "refused").exists()
+
+
+def test_the_estimate_is_near_what_was_measured() -> None:
+    """Rows and peak memory of trainings at 64,000 pieces: benchmarks/results/scale.json."""
+    found = json.loads((Path(__file__).parents[2] / "benchmarks/results/scale.json").read_text())
+    for size in found["generated"].values():
+        assert streamed_training_bytes(size["rows"]) / 1e6 == pytest.approx(size["train"]["peak_memory_mb"], rel=0.25)
