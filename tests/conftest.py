@@ -5,6 +5,7 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import orjson
@@ -18,6 +19,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ci")
+
+# Their tests share a cluster and a browser, which take long to start: each folder runs in one worker.
+TOGETHER = ("tests/browser/", "tests/cluster/")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -60,6 +64,18 @@ class CorpusLines(Mapping[str, list[str]]):
 def _documents(path: Path) -> list[str]:
     with path.open("rb") as compressed, zstandard.ZstdDecompressor().stream_reader(compressed) as stream:
         return [orjson.loads(line)["text"] for line in stream.read().splitlines()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """As `--dist loadfile`, but folders whose tests share something stay together."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrFolder(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((folder for folder in TOGETHER if nodeid.startswith(folder)), super()._split_scope(nodeid))
+
+    return ByFileOrFolder(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

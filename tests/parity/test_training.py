@@ -18,10 +18,11 @@ from sentencepiece_oracle import (
     sp_train,
     sp_train_file,
 )
+from thinned import EVERYTHING, thinned
 
 # SentencePiece drops lines of more than 4,192 bytes unless told otherwise.
 LONG_LINES = 2**30
-SIZES = [10_000, 20_000, 30_000, 40_000, 51_200]
+SIZES = [10_000, 20_000, 30_000, 40_000, 51_200] if EVERYTHING else [10_000, 51_200]
 RECIPES = {
     "plain": pw.Recipe(vocab_size=64_000, max_sentence_length=LONG_LINES),
     "gpt-sw3": pw.Recipe.gpt_sw3(vocab_size=64_000, whitespace_runs=None, max_sentence_length=LONG_LINES),
@@ -34,7 +35,8 @@ def train(lines: Iterable[str | bytes], recipe: pw.Recipe) -> bytes:
 
 @pytest.fixture(scope="module")
 def all_lines(corpus_lines: Mapping[str, list[str]]) -> list[str]:
-    return [line for stem in corpus_lines for line in corpus_lines[stem]]
+    """All of the corpus, or a quarter of its lines."""
+    return [line for stem in corpus_lines for line in thinned(corpus_lines[stem], 4)]
 
 
 @pytest.fixture(scope="module")
@@ -44,23 +46,26 @@ def all_counts(all_lines: list[str]) -> pw.WordCounts:
 
 @pytest.fixture(scope="module")
 def source_lines(stdlib_sources: list[str]) -> list[str]:
-    """About 2 MB of code: every 15th file, with tabs and the scripts of the library's own tests."""
-    lines = [line.rstrip("\r") for text in stdlib_sources[::15] for line in text.split("\n")]
+    """Code with tabs and the scripts of the library's own tests: about 2 MB, or a third of it."""
+    lines = [line.rstrip("\r") for text in thinned(stdlib_sources[::15], 3) for line in text.split("\n")]
     return [line for line in lines if line]
 
 
+@pytest.mark.slow
 def test_each_file(stem: str, corpus_lines: Mapping[str, list[str]]) -> None:
     recipe = pw.Recipe(vocab_size=8_000, max_sentence_length=LONG_LINES)
-    lines = corpus_lines[stem]
+    lines = thinned(corpus_lines[stem], 2)
     assert_same_model(train(lines, recipe), sp_train(lines, recipe))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_whole_corpus(name: str, all_lines: list[str], all_counts: pw.WordCounts) -> None:
     ours = pw.train(all_counts, RECIPES[name]).model_bytes
     assert_same_model(ours, sp_train(all_lines, RECIPES[name]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -169,6 +174,7 @@ def test_no_room_or_no_text_is_an_error_in_both(lines: list[str]) -> None:
         train(lines, recipe)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_resize_is_training_at_that_size(name: str, all_counts: pw.WordCounts) -> None:
     largest = pw.train(all_counts, RECIPES[name])
@@ -178,6 +184,7 @@ def test_resize_is_training_at_that_size(name: str, all_counts: pw.WordCounts) -
         assert_same_model(largest.resize(size).model_bytes, smaller.model_bytes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["paper", "portable"])
 def test_resize_with_whitespace_runs(order: str, all_counts: pw.WordCounts) -> None:
     recipe = RECIPES["gpt-sw3"].model_copy(update={"whitespace_runs": order})
