@@ -100,9 +100,9 @@ $(VENV)/.documented: $(VENV)/.tested
 	$(PIP) install --no-build-isolation -e ".[docs]"
 	touch $@
 
-# The site. A broken link, a test of tests/docs, or a page that would ask a host for something ends the build.
+# The site. A broken link, a sample that does not run, or a page that would ask a host for something ends the build.
 docs: $(VENV)/.documented demo chromium known
-	$(BIN)/python -m pytest -q tests/docs
+	PIECEWORK_PARITY=all $(BIN)/python -m pytest -q -n 2 tests/docs
 	$(BIN)/python docs/site/recording.py out/demo build/gallery
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open build/site/index.html"

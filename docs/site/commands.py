@@ -1,5 +1,6 @@
 """The reference of the commands, from the click commands themselves."""
 
+import inspect
 import re
 import textwrap
 
@@ -54,7 +55,7 @@ def _row(option: click.Option, context: click.Context) -> str:
 def _help(text: str) -> str:
     """Paragraphs as they are; what click must not wrap (after \\b) becomes a block of code."""
     parts = []
-    for paragraph in re.split(r"\n\s*\n", textwrap.dedent(text).strip()):
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         if paragraph.startswith("\b"):
             title, _, block = paragraph.removeprefix("\b").strip("\n").partition("\n")
             parts.append(f"{_prose(title.strip())}\n\n```sh\n{textwrap.dedent(block).rstrip()}\n```")
