@@ -21,7 +21,7 @@ from piecework.cli import group
 
 ROOT = Path(__file__).parents[2]
 KNOWN = ROOT / "build/known"
-QUICK = ("index.md", "edit.md", "size.md", "study.md", "tokenize.md")
+QUICK = ("index.md", "size.md", "study.md", "tokenize.md")
 # They begin in an empty folder, as a new user does.
 FROM_NOTHING = ("index.md", "tutorial.md")
 # Their samples are sessions, which the tests of metrics run.
