@@ -1,4 +1,4 @@
-// Progress of training, told to Python.
+// Reports the progress of training to Python.
 #pragma once
 
 #include <nanobind/nanobind.h>

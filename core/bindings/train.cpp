@@ -25,7 +25,7 @@ std::vector<ParityTables> parity_tables(const std::vector<const WordTable*>& tra
   return tables;
 }
 
-// Calls the Python function anew for each pass: it gives an iterator of word tables.
+// Calls the Python function once for each pass: it gives an iterator of word tables.
 WordTables tables_of(const nb::callable& read) {
   return [read](const std::function<void(const WordTable&)>& visit) {
     nb::gil_scoped_acquire locked;

@@ -11,7 +11,7 @@
 
 namespace piecework {
 
-// What a unit's neighbours tell, as bits. A unit of SentencePiece has the first at most, a pre-token the others.
+// What is known of a unit's neighbours, as bits. A unit of SentencePiece has the first at most, a pre-token the others.
 struct UnitContext {
   static constexpr uint8_t kOpens = 1;        // the first unit of its document
   static constexpr uint8_t kFollowed = 2;     // the next pre-token does not start with a space; set where a token may
@@ -26,7 +26,7 @@ class PreTokenUnitCounter {
  public:
   explicit PreTokenUnitCounter(const PreTokenizer& pre_tokenizer) : pre_tokenizer_(pre_tokenizer) {}
 
-  // Counts the document as it is, and without its ASCII punctuation, which is cut anew.
+  // Counts the document as it is, and without its ASCII punctuation, which is cut separately.
   void add(std::string_view document, uint8_t bucket);
   size_t memory_bytes() const { return table_.memory_bytes() + plain_.memory_bytes(); }
   WordTable take(bool plain);

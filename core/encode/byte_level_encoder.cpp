@@ -17,7 +17,7 @@ constexpr size_t kGroup = 1 << 18;       // bytes that a thread takes at a time
 constexpr size_t kHuge = 1 << 24;        // bytes of a text after which a thread gives its memory back
 constexpr size_t kWorthCache = 1 << 13;  // bytes of text from which a thread remembers pre-tokens
 
-// `write` puts the ids of a pre-token to where it is told, at most one for each byte.
+// `write` writes the ids of a pre-token to a given address, at most one for each byte.
 template <class Write>
 void append(std::string_view pre_token, std::vector<uint32_t>& ids, Write&& write) {
   const size_t first = ids.size();
@@ -49,27 +49,6 @@ struct ByteLevelEncoder::Scratch {
   Pending pending[PreTokenizer::kBlock];
   std::unique_ptr<uint32_t[]> ids;
   size_t room = 0;  // of ids
-};
-
-class ByteLevelEncoder::ScratchLease {
- public:
-  explicit ScratchLease(const ByteLevelEncoder& encoder) : encoder_(encoder) {
-    const std::lock_guard lock(encoder.mutex_);
-    if (!encoder.idle_.empty()) {
-      scratch_ = std::move(encoder.idle_.back());
-      encoder.idle_.pop_back();
-    }
-    if (!scratch_) scratch_ = std::make_unique<Scratch>();
-  }
-  ~ScratchLease() {
-    const std::lock_guard lock(encoder_.mutex_);
-    encoder_.idle_.push_back(std::move(scratch_));
-  }
-  Scratch& operator*() { return *scratch_; }
-
- private:
-  const ByteLevelEncoder& encoder_;
-  std::unique_ptr<Scratch> scratch_;
 };
 
 ByteLevelEncoder::ByteLevelEncoder(const ByteLevelModel& model, std::optional<PreTokenizer> pre_tokenizer)
@@ -175,7 +154,7 @@ std::vector<Encoder::Batch> ByteLevelEncoder::encode_batch(const std::vector<std
   if (batches.empty()) return batches;
   std::atomic<size_t> next{0};
   run_on_threads(std::min<size_t>(std::max(threads, 1U), batches.size()), [&](size_t) {
-    ScratchLease scratch(*this);
+    ScratchPool<Scratch>::Lease scratch(scratches_);
     for (size_t group; (group = next.fetch_add(1)) < batches.size();) {
       Encoder::Batch& batch = batches[group];
       for (size_t i = starts[group]; i < starts[group + 1]; ++i) {

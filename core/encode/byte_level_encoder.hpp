@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "encode/byte_level_merger.hpp"
 #include "encode/encoder.hpp"
 #include "pretokenize/pre_tokenizer.hpp"
+#include "system/scratch_pool.hpp"
 
 namespace piecework {
 
@@ -34,7 +34,6 @@ class ByteLevelEncoder {
 
  private:
   struct Scratch;
-  class ScratchLease;
 
   void encode_text(std::string_view text, Scratch& scratch, std::vector<uint32_t>& ids) const;
   uint32_t* put_long(std::string_view pre_token, const char* limit, Scratch& scratch, uint32_t* out) const;
@@ -42,8 +41,7 @@ class ByteLevelEncoder {
   std::optional<PreTokenizer> pre_tokenizer_;
   ByteLevelMerger merger_;
 
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Scratch>> idle_;
+  mutable ScratchPool<Scratch> scratches_;
 };
 
 }  // namespace piecework

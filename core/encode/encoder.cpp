@@ -72,27 +72,6 @@ struct Encoder::Scratch {
   size_t room = 0;  // of ids
 };
 
-class Encoder::ScratchLease {
- public:
-  explicit ScratchLease(const Encoder& encoder) : encoder_(encoder) {
-    const std::lock_guard lock(encoder.mutex_);
-    if (!encoder.idle_.empty()) {
-      scratch_ = std::move(encoder.idle_.back());
-      encoder.idle_.pop_back();
-    }
-    if (!scratch_) scratch_ = std::make_unique<Scratch>();
-  }
-  ~ScratchLease() {
-    const std::lock_guard lock(encoder_.mutex_);
-    encoder_.idle_.push_back(std::move(scratch_));
-  }
-  Scratch& operator*() { return *scratch_; }
-
- private:
-  const Encoder& encoder_;
-  std::unique_ptr<Scratch> scratch_;
-};
-
 Encoder::Encoder(Model model)
     : model_(checked(std::move(model))),
       normalizer_(make_normalizer(model_)),
@@ -261,7 +240,7 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
 
 void Encoder::encode(std::string_view text, std::vector<uint32_t>& ids) const {
   if (text.size() > UINT32_MAX - 64) throw std::length_error("a text of more than 4 GB cannot be encoded at once");
-  ScratchLease scratch(*this);
+  ScratchPool<Scratch>::Lease scratch(scratches_);
   encode_with(text, ids, *scratch);
 }
 
@@ -283,7 +262,7 @@ std::vector<Encoder::Batch> Encoder::encode_batch(const std::vector<std::string_
   std::atomic<size_t> next{0};
   const size_t workers = std::min<size_t>(std::max(threads, 1U), batches.size());
   run_on_threads(workers, [&](size_t) {
-    ScratchLease scratch(*this);
+    ScratchPool<Scratch>::Lease scratch(scratches_);
     for (size_t group; (group = next.fetch_add(1)) < batches.size();) {
       Batch& batch = batches[group];
       for (size_t i = starts[group]; i < starts[group + 1]; ++i) {
@@ -296,7 +275,7 @@ std::vector<Encoder::Batch> Encoder::encode_batch(const std::vector<std::string_
 }
 
 std::vector<TokenSpan> Encoder::encode_spans(std::string_view text) const {
-  ScratchLease lease(*this);
+  ScratchPool<Scratch>::Lease lease(scratches_);
   Scratch& scratch = *lease;
   std::vector<size_t> origins;
   normalizer_.normalize(text, scratch.text, &origins);

@@ -15,6 +15,7 @@
 #include "encode/prefix_encoder.hpp"
 #include "model/model.hpp"
 #include "system/huge_array.hpp"
+#include "system/scratch_pool.hpp"
 #include "text/hash.hpp"
 #include "text/normalizer.hpp"
 #include "text/prefix_matcher.hpp"
@@ -97,7 +98,6 @@ class Encoder {
  private:
   struct Scratch;
   struct PendingUnit;
-  class ScratchLease;
 
   void prepare();
 
@@ -105,7 +105,7 @@ class Encoder {
   // at.
   size_t unit_end(std::string_view text, size_t at) const;
   // Cuts a normalised text into user symbols and the text between them. Calls `on_symbol(begin, end, id)`, and
-  // `on_text(begin, end)` where `end_of(begin)` tells the end; from left to right.
+  // `on_text(begin, end)` where `end_of(begin)` is the end; from left to right.
   template <class EndOf, class OnSymbol, class OnText>
   void scan(std::string_view text, EndOf&& end_of, OnSymbol&& on_symbol, OnText&& on_text) const;
   // The same where each `on_text` gets one unit.
@@ -140,8 +140,7 @@ class Encoder {
   mutable std::unique_ptr<const MergeTrees> trees_;
   mutable std::unique_ptr<const SuffixIndex> suffixes_;
 
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Scratch>> idle_;
+  mutable ScratchPool<Scratch> scratches_;
 };
 
 template <class EndOf, class OnSymbol, class OnText>

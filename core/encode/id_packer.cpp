@@ -12,7 +12,7 @@ namespace piecework {
 
 namespace {
 
-// Returns the end of what was written. `seen` gets all bits of all ids, so that one check does for a whole batch.
+// Returns the end of what was written. `seen` gets all bits of all ids, so that one check is enough for a batch.
 template <class Id>
 Id* narrow(const uint32_t* first, const uint32_t* last, Id* to, uint32_t& seen) {
   for (; first < last; ++first) {

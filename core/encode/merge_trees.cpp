@@ -63,7 +63,7 @@ void MergeTrees::grow(const Model& model) {
 // the right one, the best merge across has rank c; it is taken if it is the best at some moment before x or y is merged
 // away. At the last of these moments, what is merged away has its `rank`, so a smaller c is taken; and all that is
 // merged up to then has ranks below its `time`, so a larger c is not. These are the same in all but few trees; where
-// they are not and c lies between, merging itself must tell. Of equal ranks the left one is merged first.
+// they are not and c lies between, merging itself must decide. Of equal ranks the left one is merged first.
 // `as_they_are`: a merge of the two symbols themselves counts as one across.
 template <bool kInOrder>
 bool MergeTrees::no_merge_across(SymbolId left, SymbolId right, bool as_they_are) const {

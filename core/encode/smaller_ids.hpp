@@ -30,7 +30,7 @@ class SmallerIds {
     return {ids_.data() + begins_[token], ids_.data() + begins_[token + 1]};
   }
   bool is_run(size_t token) const { return spaces_[token] != 0; }
-  // Whether a run of spaces before the token is cut anew.
+  // Whether a run of spaces before the token is split again.
   bool joins_run(size_t token) const { return spaces_[token] || opens_[token]; }
 
   // Puts the ids of the run of spaces that starts at `first`, and of the token after it, into `out`, replacing what

@@ -110,7 +110,7 @@ class Worker : public UnitAccumulator {
   }
 
   ByteLevelTracer tracer_;
-  // Of the pre-token at hand.
+  // Of the current pre-token.
   UnitSet::Unit unit_{};
   std::string_view text_;
   std::vector<Range> words_;

@@ -189,7 +189,7 @@ class Worker : public UnitAccumulator {
   const SmallerSizes* const smaller_;
   PrefixEncoder prefixes_;
 
-  // Of the unit at hand.
+  // Of the current unit.
   std::string_view text_;
   std::string normalized_;
   bool followed_ = false;  // a newline comes after it, which starts nothing

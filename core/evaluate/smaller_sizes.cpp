@@ -15,7 +15,7 @@ SmallerSizes::SmallerSizes(const Encoder& encoder, const std::vector<uint32_t>& 
     const auto [left, right, time, length] = trees_[symbol];
     if (std::max(left, right) >= encoder.model().size()) {
       throw ModelError("\"" + encoder.model().pieces[symbol] +
-                       "\" has a character that is no piece, so smaller sizes are not told by it");
+                       "\" has a character that is no piece, so smaller sizes do not follow from it");
     }
     from_[symbol] = std::max({numbers[symbol] + 1, from_[left], from_[right]});
     for (size_t s = 0; s < sizes_; ++s) {

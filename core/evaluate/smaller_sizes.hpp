@@ -1,9 +1,9 @@
 // What becomes of tokens in smaller vocabularies.
 //
 // Let r₁, r₂, … be the numbers of the merges that encoding performs, in order. With only the first k merges, encoding
-// performs exactly those before the first rᵢ ≥ k: at that moment no lower pair is at hand, or it would have been taken.
-// So a symbol stands from as many merges on as the highest number in its tree says, and below that its two halves
-// stand. Whitespace runs merge after all others, in every size.
+// performs exactly those before the first rᵢ ≥ k: at that moment no lower pair is available, or it would have been
+// taken. So a symbol exists if k is above the highest number in its tree; else its two halves exist. Whitespace runs
+// merge after all others, in every size.
 #pragma once
 
 #include <cstdint>

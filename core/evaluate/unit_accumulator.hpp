@@ -50,7 +50,7 @@ class Layout {
   std::vector<Position> positions_;
 };
 
-// The totals of the units of one thread. A worker tells the tokens of a unit, and how its totals depend on the size.
+// The totals of the units of one thread. A worker reports the tokens of a unit, and how its totals depend on the size.
 class UnitAccumulator {
  public:
   UnitAccumulator(const UnitSet& units, const EvaluationRequest& request, const Layout& layout, size_t pieces)
@@ -75,13 +75,13 @@ class UnitAccumulator {
 
  protected:
   struct Change {
-    uint32_t from;  // so many merges
+    uint32_t from;  // number of merges
     SizeTotals totals;
   };
 
   bool has_sizes() const { return !request_.merges.empty(); }
 
-  // Adds the unit at hand to the totals of its rows. `by_group(group, count)` and `by_curve(curve, count)` are called
+  // Adds the current unit to the totals of its rows. `by_group(group, count)` and `by_curve(curve, count)` are called
   // once for each of them, because what they do accesses memory far apart.
   template <class ByGroup, class ByCurve>
   void add_rows(std::span<const UnitSet::Row> rows, const TokenTotals& totals, ByGroup&& by_group, ByCurve&& by_curve) {
@@ -176,7 +176,7 @@ class UnitAccumulator {
   const Layout& layout_;
   const size_t frequency_groups_;
 
-  // Of the unit at hand, where sizes are asked for.
+  // Of the current unit, if sizes are asked for.
   SizeTotals base_;
   std::vector<Change> changes_;
   std::vector<SizeTotals> at_sizes_;  // for each size asked for

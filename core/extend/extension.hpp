@@ -1,4 +1,4 @@
-// Goes on with BPE training from the vocabulary of a tokenizer, on the counts of new text.
+// Continues BPE training from the vocabulary of a tokenizer, on the counts of new text.
 //
 // The text is encoded with the old tokenizer, and its tokens are the symbols that training starts with. So at every
 // step the symbols are the encoding of the text with the pieces so far, and a new piece is reached by encoding.

@@ -1,4 +1,4 @@
-// Rows of symbols with their counts, as a table of words: four bytes for each symbol.
+// Rows of symbols with their counts, kept in a table of words: four bytes for each symbol.
 #pragma once
 
 #include <cstdint>

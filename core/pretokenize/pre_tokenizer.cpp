@@ -72,7 +72,7 @@ struct Scanner {
     bool is(uint8_t any) const { return bits & any; }
   };
 
-  // `p` < `last`. The text is valid, so the first byte tells how long a character is.
+  // `p` < `last`. The text is valid, so the first byte gives the length of a character.
   [[gnu::always_inline]] Class at(const char* p) const {
     const auto* u = reinterpret_cast<const unsigned char*>(p);
     if (u[0] < 0x80) return {classes.ascii(u[0]), 1};

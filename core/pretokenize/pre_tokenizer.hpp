@@ -9,7 +9,7 @@
 
 namespace piecework {
 
-// What tells one pattern from another. The patterns stand beside their names in src/piecework/common/pre_tokenizer.py.
+// The parameters of a pattern. The patterns stand beside their names in src/piecework/common/pre_tokenizer.py.
 struct PreTokenizerRules {
   // gpt2: a space goes with the word, the number or the signs after it.
   // cl100k: any one sign goes with the word after it; newlines go with the signs or the spaces before them.

@@ -1,4 +1,4 @@
-// Figures from counted units: tokens without merging as with it, and text cut at newlines as whole documents.
+// Totals from counted units: tokens without merging as with it, and text cut at newlines as whole documents.
 #include <algorithm>
 #include <random>
 #include <set>

@@ -12,7 +12,7 @@
 
 namespace piecework {
 
-// Open addressing. Most look-ups find nothing; the tags in the slots tell so without an access to a string.
+// Open addressing. Most look-ups find nothing; the tags in the slots show this without an access to a string.
 class TextTable {
  public:
   static constexpr uint32_t kNotFound = UINT32_MAX;

@@ -48,7 +48,7 @@ struct InitialSymbol {
   bool has_mark = false, all_marks = false;  // whether some character, every character is ▁
 };
 
-// What tells byte-level training from SentencePiece's.
+// The rules in which byte-level training differs from SentencePiece's.
 struct MergeRule {
   // Of pairs with equal frequencies SentencePiece takes the one of fewer characters, then the smaller string;
   // byte-level training takes the smaller ids.

@@ -89,7 +89,7 @@ class DamagedError(InputError):
 class EmptySubsetError(InputError):
     """Subsets of a corpus have records, and none of them can be used; `subsets` are their names.
 
-    With `fatal` no subset has a document, so that there is nothing to go on with.
+    With `fatal` no subset has a document, so that there is nothing to count.
     """
 
     def __init__(self, message: str, subsets: Iterable[str], *, fatal: bool = False) -> None:

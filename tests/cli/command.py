@@ -18,7 +18,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 COMMAND = [sys.executable, "-m", "piecework"]
 
 
-# Root without the right to pass over permissions, so that tests of these mean something for the superuser too.
+# Root without the right to bypass permissions, so that tests of permissions work for root too.
 UNPRIVILEGED = (
     ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
     if os.geteuid() == 0

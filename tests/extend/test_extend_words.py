@@ -84,9 +84,9 @@ def check(seed: int) -> int:
     assert extended.mapping == tuple(range(tokenizer.vocab_size))
     reached = reachable_pieces(new)
     assert all(reached[piece.id] for piece in extended.added), seed
-    # A byte can lose its last character to a new piece.
-    of_text = np.array([piece.type in ("normal", "user_defined") for piece in pieces])
-    assert np.all(reached[: tokenizer.vocab_size] >= reachable_pieces(tokenizer) & of_text), seed
+    # A byte piece becomes unreachable when every character with this byte is a piece.
+    is_text = np.array([piece.type in ("normal", "user_defined") for piece in pieces])
+    assert np.all(reached[: tokenizer.vocab_size] >= reachable_pieces(tokenizer) & is_text), seed
 
     processor = sentencepiece.SentencePieceProcessor(model_proto=new.model_bytes)
     ids = {piece.id for piece in extended.added}

@@ -93,7 +93,7 @@ law,1,1
         'w.csv:1: column 5: language "sv" has a column already',
         'w.csv:2: column 2 (sv): "x": should be a number such as 0.01, or a percentage such as "1%"',
         'w.csv:3: column 2 (sv): "-1": a weight should not be negative; 0 leaves documents out',
-        'w.csv:3: column 4: "5" has no language at the top of its column',
+        'w.csv:3: column 4: "5" has no language above it',
         'w.csv:6: column 1: category "law" has a row already, line 3',
         "w.csv:7: column 1 is empty; it should name the category",
         'w.csv:1: column 3: the corpus has no language "si"; its languages are is, sv',

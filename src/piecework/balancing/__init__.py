@@ -1,1 +1,1 @@
-"""Language balance: weights for which a tokenizer costs every language alike, found from counts."""
+"""Language balance: finds weights, from counts, with which every language costs the same."""

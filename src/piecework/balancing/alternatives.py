@@ -30,7 +30,7 @@ __all__ = ["alternatives"]
 TODAY, BALANCED, PARITY = "as in the study", "balanced", "parity-aware"
 TEMPERATURE = Fraction(3, 10)
 EPOCHS = 4
-"""How often UniMax uses a text at most. Its authors' experiments repeat text up to 10 times."""
+"""The most times that UniMax uses a text. Its authors' experiments repeat text up to 10 times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +146,10 @@ def _weighted(counts: Counts, weights: Mapping[SubsetName, Fraction]) -> dict[st
 
 
 def _parity(counts: Counts, recipe: Recipe, parallel: ParallelText, languages: list[str]) -> Tokenizer:
-    """Parity-aware BPE with the study's weights. The half of the parallel text that reports nothing is its development.
+    """Parity-aware BPE with the study's weights.
 
-    A language without parallel text, such as code, is trained together with the pivot.
+    Its development text is the half of the parallel text that gives no reported cost. A language without parallel text,
+    such as code, is trained together with the pivot.
     """
     compared = [language for language in languages if language in parallel.lines]
     pivot = parallel.pivot if parallel.pivot in compared else compared[0]

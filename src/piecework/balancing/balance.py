@@ -1,4 +1,4 @@
-"""`piecework.balance`: searches weights of languages for which a tokenizer costs them alike, from counts alone."""
+"""`piecework.balance`: finds weights with which languages cost the same, from counts alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FRONTIER = (0.25, 0.5, 0.75)
 NOISE_SHARE = 0.5
 """A residual is small enough at half the reach of its interval: a different text would move it by more."""
 LEAST_TOLERANCE = 0.0005
-"""The tolerance where the text is so large that its interval is narrower than any use."""
+"""The smallest tolerance: intervals on large text are narrower than anybody needs."""
 TOLERANCE_WITHOUT_INTERVAL = 0.01
 
 
@@ -58,7 +58,7 @@ def balance(
     premium on `parallel` text, or a metric of the evaluation sample. Half of the buckets choose the weights, the other
     half gives the costs of the result. A language without parallel text keeps the cost that it has today. The search
     stops when no cost is further from the goal than half of its 95 % interval, or when the trainings
-    would take more than `budget_s` seconds of CPU; that a machine is busy changes nothing. `progress(trainings,
+    would take more than `budget_s` seconds of CPU; a busy machine changes nothing. `progress(trainings,
     message)` is called before and after each training.
     """
     if counts.pre_tokenizer is not None:
@@ -196,7 +196,7 @@ class _Run:
 
 
 def _notes(problem: Problem, meter: Meter, trained: Array) -> list[str]:
-    """What a person should know about the groups."""
+    """Notes for the user about groups whose weight or cost is not as expected."""
     notes = []
     names = np.array(meter.groups)
     if missing := names[~trained].tolist():

@@ -24,7 +24,7 @@ _BUCKETS: dict[Half, Array] = {"choose": np.arange(0, BUCKETS, 2), "report": np.
 class Costs:
     """The cost of each group is the sum of its numerators / the sum of its denominators, over buckets.
 
-    A cost is better when it is lower. Of a metric that is better when higher, the two are exchanged.
+    Lower costs are better. For a metric where higher is better, numerator and denominator are swapped.
 
     >>> tokens, bytes_ = np.arange(64).reshape(2, 32), np.full((2, 32), 10)
     >>> Costs(("da", "sv"), tokens, bytes_, tokens).values("choose").tolist()

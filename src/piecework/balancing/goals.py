@@ -1,4 +1,4 @@
-"""Goals of a balance: equal costs, no cost above a limit, or a target for each of some groups."""
+"""Goals of a balance: equal costs, no cost above a limit, or targets. A group is a language or a subset."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Problem:
     compared: Array
     """Whether the cost of a group can be compared with the others'; the cost of any other stays what it is today."""
     movable: Array
-    """Whether a group has training text and a measured cost, so that its weight can do something."""
+    """Whether a group has training text and a measured cost, so that its weight has an effect."""
     higher_is_better: bool = False
-    """Whether people read the metric as 1 / cost."""
+    """Whether the metric is 1 / cost."""
 
     @property
     def free(self) -> Array:

@@ -22,7 +22,7 @@ PREMIUM = "premium"
 """The metric on parallel text: tokens / tokens of the pivot for the same text."""
 DEFAULT_METRIC = "word_fertility"
 KEPT_METRIC = "bytes_per_token"
-"""What holds a language without parallel text in place."""
+"""The metric in which a language without parallel text keeps its cost."""
 
 
 class Meter:
@@ -63,7 +63,7 @@ class Meter:
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether people read the metric as 1 / cost."""
+        """Whether the metric is 1 / cost."""
         return self.metric is not None and self.metric.direction == "higher"
 
     @property

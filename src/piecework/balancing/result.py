@@ -22,7 +22,7 @@ __all__ = ["Balance"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Balance:
-    """Weights that serve the goal, and what they give. All costs are of text that did not choose the weights."""
+    """Weights that serve the goal, and what they give. No cost is measured on text that helped to choose them."""
 
     goal: Goal
     metric: str

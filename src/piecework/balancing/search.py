@@ -26,7 +26,7 @@ LARGEST_FACTOR = 1000.0
 """A weight changes at most by this factor. A language with 1,000 times the weight has a tokenizer of its own."""
 MOST_TRAININGS = 40
 PATIENCE = 4
-"""The search stops after so many trainings in a row that are worse than the best, or twice as many no better."""
+"""The search stops after this many trainings in a row that are worse than the best one, or twice as many no better."""
 
 Stopped = Literal["met", "time", "out of reach", "no progress"]
 

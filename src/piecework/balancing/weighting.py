@@ -1,4 +1,4 @@
-"""Weights of a study times a factor for each group: rounded so that a person can read them, and used exactly so."""
+"""Weights of a study times a factor for each group: rounded for people, and used as rounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`piecework balance`: weights of languages for which a tokenizer costs them alike."""
+"""`piecework balance`: finds weights with which languages cost the same."""
 
 import re
 from pathlib import Path
@@ -119,7 +119,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Find weights of languages for which the tokenizer costs them alike. Reads counts, and no document.
+    """Find weights with which languages cost the same. Reads counts, and no document.
 
     STUDY is a study file that has been counted, COUNTS a folder with counts or results. The cost of a language is its
     premium on parallel text (--parallel, or the study's), or a metric of the evaluation sample. Half of that text
@@ -208,7 +208,7 @@ def _report(terminal: Terminal, result: "Balance") -> None:
         terminal.say(f"note: {note}")
     match result.stopped:
         case "time":
-            terminal.warn("the budget is spent before the goal is met; a larger --budget goes on")
+            terminal.warn("the budget is spent before the goal is met; give a larger --budget")
         case "out of reach":
             names = ", ".join(result.out_of_reach)
             terminal.warn(

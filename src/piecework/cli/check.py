@@ -30,7 +30,7 @@ COLOURS = {"pass": "green", "warn": "yellow", "fail": "bold red"}
     type=click.Choice(["warn", "fail"]),
     default="fail",
     show_default=True,
-    help="The status from which on the exit code is 1.",
+    help="The lowest status for which the exit code is 1.",
 )
 @click.option("--ignore", "ignored", metavar="CHECK", multiple=True, help="Leave a check out; may be repeated.")
 @threads_option
@@ -49,7 +49,7 @@ def command(
     """Check the vocabulary of MODEL. Each finding says what to do. The exit code is 1 if a check fails.
 
     MODEL is a SentencePiece BPE model or a byte-level tokenizer, from any software: a file, or a folder with one. With
-    --counts, the evaluation text of a study shows which pieces are used, and what an advice saves.
+    --counts, the evaluation text of a study shows which pieces are used, and what following the advice saves.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def command(
 
 
 def findings_table(health: "Health", model: Path, *, all_pieces: bool = False) -> "RenderableType":
-    """The findings as a table: status, check, finding and advice; the worst are not moved, so that runs compare."""
+    """The findings as a table: status, check, finding and advice; in a fixed order, so that runs compare."""
     from rich.console import Group
     from rich.text import Text
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.edited_files import EDITED_FILES, save_edited
 from piecework.cli.options import CountType, FolderType, LocationType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab", "id_mapping.json")
 LISTED_PIECES = 12
 
 
@@ -134,7 +134,7 @@ def command(
         run_prune(terminal, model, counts=counts, larger=larger, out=target, force=force, as_json=as_json)
         return
     if out is not None:
-        check_output(out, OUTPUT_NAMES, force=force)
+        check_output(out, EDITED_FILES, force=force)
     tokenizer = load_model(model)
     done = edit(
         tokenizer,
@@ -151,8 +151,8 @@ def command(
     _report(terminal, done, len(done.mapping))
     if not dry_run:
         assert out is not None
-        _save(done, out, force=force)
-        terminal.say(f"wrote {', '.join(str(out / name) for name in OUTPUT_NAMES)}")
+        save_edited(done.tokenizer, _summary(done), folder=out, force=force)
+        terminal.say(f"wrote {', '.join(str(out / name) for name in EDITED_FILES)}")
     if as_json:
         content = {"model": str(model), "out": None if dry_run else str(out), **_summary(done)}
         write_json(content)
@@ -207,17 +207,3 @@ def _summary(done: "Edited") -> dict[str, Any]:
         "dropped": list(map(record, done.dropped)),
         "unreachable": list(map(record, done.unreachable)),
     }
-
-
-def _save(done: "Edited", folder: Path, *, force: bool) -> None:
-    import orjson
-
-    from piecework.common.files import prepare_output, write_together
-
-    prepare_output(folder, OUTPUT_NAMES, force=force)
-    contents = (
-        done.tokenizer.model_bytes,
-        done.tokenizer.vocab_text.encode(),
-        orjson.dumps(_summary(done), option=orjson.OPT_APPEND_NEWLINE),
-    )
-    write_together({folder / name: data for name, data in zip(OUTPUT_NAMES, contents, strict=True)})

@@ -42,14 +42,14 @@ GROWTH_FILE = "growth.csv"
 )
 @click.option("--languages", metavar="L,L", help="Learn from these languages only [default: all].")
 @click.option("--replace", is_flag=True, help="Keep the size: new pieces take the ids of the least used old ones.")
-@click.option("--eval", "eval_data", multiple=True, type=click.Path(path_type=Path), help="Documents for the figures.")
+@click.option("--eval", "eval_data", multiple=True, type=click.Path(path_type=Path), help="Documents for estimates.")
 @parallel_option
 @pivot_option
 @click.option("--min-frequency", type=click.IntRange(min=1), default=1, help="Merge no pair that is rarer.")
 @click.option(
     "--character-coverage",
     type=click.FloatRange(0, 1),
-    help="SentencePiece: share of the text's characters that shall be pieces [default: as the model was trained].",
+    help="SentencePiece: share of the text's characters that become pieces [default: as the model was trained].",
 )
 @click.option("--first-id", type=CountType(), metavar="ID", help="Byte-level: the first new id, after special tokens.")
 @click.option("--pad-to-multiple", type=click.IntRange(min=1), metavar="N", help="Add pieces up to a multiple of N.")
@@ -82,7 +82,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Give MODEL more pieces: go on with BPE training from its merges. Old pieces keep their ids.
+    """Give MODEL more pieces: continue BPE training from its merges. Old pieces keep their ids.
 
     MODEL is a SentencePiece BPE .model, a byte-level tokenizer.json, .tiktoken or tekken.json, a folder with one, or
     the name of a well-known tokenizer (`piecework known`). The new tokenizer has the same format. extension.json has
@@ -143,9 +143,9 @@ def command(
     )
     terminal.say(f"wrote {', '.join(map(str, files))}")
     samples = text.samples(terminal, eval_data, unit=documents, field=text_field)
-    from piecework.cli.extend_figures import figures, show_figures
+    from piecework.cli.extend_estimates import estimate_extension, show_estimates
 
-    found = figures(extended, samples, parallel_text, changed=chosen, threads=thread_count)
+    found = estimate_extension(extended, samples, parallel_text, changed=chosen, threads=thread_count)
     with replace_atomically(out / GROWTH_FILE) as temporary:
         temporary.write_text(found.csv(), encoding="utf-8")
     if as_json:
@@ -154,7 +154,7 @@ def command(
         counts_of = {"added": len(extended.added), "dropped": len(extended.dropped)}
         write_json({**summary, **sizes, **counts_of, "figures_on": text.shown_on(eval_data), **found.record()})
     else:
-        show_figures(found, shown_on=text.shown_on(eval_data))
+        show_estimates(found, shown_on=text.shown_on(eval_data))
     if any(path.suffix == ".tiktoken" for path in files):
         # Ids of special tokens lie between old and new ranks, and the file does not show them.
         terminal.say("a .tiktoken file has no special tokens: load it with those of the old tokenizer, and their ids")

@@ -1,4 +1,4 @@
-"""What `piecework extend` reads: the text to learn from, and the text to show figures on."""
+"""What `piecework extend` reads: the text to learn from, and the text for estimates."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class LearningText:
         return self.paths
 
     def shown_on(self, eval_data: Sequence[Path]) -> str:
-        """What text the figures are of."""
+        """What text the estimates are from."""
         return "the documents of --eval" if eval_data else self.kind
 
     def samples(
         self, terminal: Terminal, eval_data: Sequence[Path], *, unit: TextUnit, field: str
     ) -> dict[str, TextSample]:
-        """The text to show figures on, by language."""
+        """The text for estimates, by language."""
         if not eval_data:
             return self.own_samples()
         from piecework.cli.documents import read_texts

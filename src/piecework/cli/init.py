@@ -113,7 +113,7 @@ def _check(terminal: Terminal, out: Path) -> None:
         terminal.warn(f"the study file needs corrections:\n{error}")
         return
     if any(entry.language == UNDETERMINED for entry in study.corpus.subset):
-        terminal.warn(f'some file names tell no language; replace "{UNDETERMINED}" in {out} by the language')
+        terminal.warn(f'some file names have no language; replace "{UNDETERMINED}" in {out} by the language')
 
 
 def _write_study(survey: "Survey", folder: Path, out: Path) -> str:

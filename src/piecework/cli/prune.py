@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.edited_files import EDITED_FILES, save_edited
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run_prune"]
 
-OUTPUT_NAMES = ("tokenizer.model", "tokenizer.vocab", "id_mapping.json")
 LISTED_PIECES = 8
 
 
@@ -40,7 +40,7 @@ def run_prune(
     if counts is None:
         raise click.UsageError("--prune needs --counts DIR, the counts of the training: they say what each piece costs")
     if out is not None:
-        check_output(out, OUTPUT_NAMES, force=force)
+        check_output(out, EDITED_FILES, force=force)
     tokenizer = load_native(model)
     if not isinstance(tokenizer, Tokenizer):
         raise InputError(
@@ -53,8 +53,8 @@ def run_prune(
     done = prune(tokenizer, Counts.load(counts), larger=grown, threads=available_cores())
     _report(terminal, done)
     if out is not None:
-        _save(done, out, force=force)
-        terminal.say(f"wrote {', '.join(str(out / name) for name in OUTPUT_NAMES)}")
+        save_edited(done.tokenizer, _summary(done), folder=out, force=force)
+        terminal.say(f"wrote {', '.join(str(out / name) for name in EDITED_FILES)}")
     if as_json:
         write_json({"model": str(model), "out": None if out is None else str(out), **_summary(done)})
     terminal.suggest("inspect", out if out is not None else model)
@@ -103,17 +103,3 @@ def _summary(done: "Pruned") -> dict[str, Any]:
         "tokens_before": done.tokens_before,
         "tokens_after": done.tokens_after,
     }
-
-
-def _save(done: "Pruned", folder: Path, *, force: bool) -> None:
-    import orjson
-
-    from piecework.common.files import prepare_output, write_together
-
-    prepare_output(folder, OUTPUT_NAMES, force=force)
-    contents = (
-        done.tokenizer.model_bytes,
-        done.tokenizer.vocab_text.encode(),
-        orjson.dumps(_summary(done), option=orjson.OPT_APPEND_NEWLINE),
-    )
-    write_together({folder / name: data for name, data in zip(OUTPUT_NAMES, contents, strict=True)})

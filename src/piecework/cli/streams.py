@@ -25,7 +25,7 @@ class StdoutError(PieceworkError):
 class StandardStream(io.RawIOBase):
     """Writes to stdout or stderr. After the first failure, output is dropped.
 
-    If the reader of a pipe has gone, the command goes on: `piecework verify m | head -1` must still fail if a runtime
+    If the reader of a pipe has gone, the command continues: `piecework verify m | head -1` must still fail if a runtime
     differs, and `piecework train 2>&1 | head -1` must still train. Commands that read input without end ask
     `stdout_is_broken` and stop. Other failures of stdout raise a StdoutError, because data would be lost.
     """

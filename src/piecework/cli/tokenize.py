@@ -93,7 +93,7 @@ def command(
 ) -> None:
     """Turn the documents of a study, or of INPUT files, into token ids for training.
 
-    Of a study all documents are taken, each as often as the weight of its subset says; a code document starts with its
+    All documents of a study are taken, each as often as the weight of its subset says; a code document starts with its
     code token. INPUT is text, JSONL or Parquet (.gz, .zst), a folder or a glob, local or on s3://.
 
     The files are the same for any number of threads, any memory limit, and on a Spark cluster. A killed run resumes

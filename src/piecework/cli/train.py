@@ -334,7 +334,7 @@ def _report_unusable(terminal: Terminal, counts: "WordCounts | PreTokenCounts", 
 
 
 def peak_memory_bytes() -> int:
-    """Return the peak memory of this process, or 0 if the system does not tell."""
+    """Return the peak memory of this process, or 0 if the system does not report it."""
     try:
         import resource
     except ImportError:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["load_training_counts", "resolve_weights"]
 
 
-# From so many rows on they are read anew for each pass of training, and are not in memory together.
+# Larger tables are read again for each pass of training, and are never in memory as a whole.
 STREAMED_ROWS = 2_000_000
 
 

@@ -82,12 +82,12 @@ def estimate_training(
 
 
 def loaded_training_bytes(rows: int) -> int:
-    """What training needs at its peak if so many distinct words are loaded into memory."""
+    """What training needs at its peak for this many distinct words in memory."""
     return BASE_BYTES + rows * BYTES_PER_WORD
 
 
 def streamed_training_bytes(rows: int) -> int:
-    """What training needs at its peak if so many rows are read from disk, not held in memory.
+    """What training needs at its peak for this many rows that are read from disk, not held in memory.
 
     >>> streamed_training_bytes(0) == STREAMED_BASE_BYTES
     True

@@ -52,7 +52,7 @@ def remove_temporaries(folder: Path, *, deep: bool = False) -> None:
 
 
 def write_failure(path: Path, error: OSError) -> InputError:
-    """The error that tells a person why a file or folder could not be written."""
+    """The error that says why a file or folder could not be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return InputError(f"{path}: no space left on the disk; make room and run the command again")
     return InputError(f"{path}: cannot write: {error.strerror or error}")

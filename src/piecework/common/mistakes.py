@@ -1,4 +1,4 @@
-"""Ends of messages about wrong names: what was probably meant, and what there is."""
+"""Ends of messages about wrong names: what was probably meant, and which names exist."""
 
 import difflib
 from collections.abc import Iterable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import Any, Literal, Self
 
 from piecework import _core
 from piecework.common.extras import require
+from piecework.common.mistakes import did_you_mean
 from piecework.errors import InputError, RecipeError
 
 __all__ = ["DIGIT_GROUPS", "DigitGroups", "PreTokenizer"]
@@ -129,8 +129,7 @@ class PreTokenizer:
             self._compiled  # noqa: B018  # a broken pattern is refused here
             return
         if self.name not in _KNOWN:
-            near = difflib.get_close_matches(self.name, _KNOWN, n=1)
-            hint = f'; did you mean "{near[0]}"?' if near else f"; there are {', '.join(_KNOWN)}"
+            hint = did_you_mean(self.name, _KNOWN) or f"; there are {', '.join(_KNOWN)}"
             raise RecipeError(f'unknown pre-tokenizer "{self.name}"{hint}')
         if self.pattern:
             raise RecipeError(f'the pre-tokenizer "{self.name}" has its own pattern; name = "custom" takes another')
@@ -142,7 +141,7 @@ class PreTokenizer:
             object.__setattr__(self, "digits", None)  # two that do the same are equal
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PreTokenizer, (self.name, self.digits, self.pattern)  # what runs in the core is made anew
+        return PreTokenizer, (self.name, self.digits, self.pattern)  # the part in the core is made again
 
     @staticmethod
     def names() -> tuple[str, ...]:

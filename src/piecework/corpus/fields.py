@@ -19,7 +19,7 @@ RECORDS_SAMPLED = 20
 FILES_SAMPLED = 3
 BLOCK_BYTES = 1 << 16
 
-# Usual names of the field that tells the language, the most likely first.
+# Usual names of the field with the language, the most likely first.
 LANGUAGE_NAMES = ("lang", "language", "lang_code", "language_code", "locale", "lang_id", "iso", "iso_code", "lg")
 LANGUAGE_FILES = 20
 LANGUAGE_BYTES = 4 << 20

@@ -53,7 +53,7 @@ class Batch:
     lines: int = 0
     """The number of line feeds in these bytes; 0 for Parquet, and for text in blocks or whole files."""
     by_language: Mapping[str, Documents] | None = None
-    """Instead of `documents`, if a field tells the language of each record."""
+    """Instead of `documents`, if a field has the language of each record."""
 
 
 def open_batches(

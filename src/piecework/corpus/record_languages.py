@@ -13,7 +13,7 @@ __all__ = ["LanguageField", "RecordLanguages"]
 
 @dataclass(frozen=True, slots=True)
 class LanguageField:
-    """The field that tells the language of a record, and the languages to read.
+    """The field with the language of a record, and the languages to read.
 
     >>> field = LanguageField("lang", frozenset({"sv", "da"}), left_out=frozenset({"is"}))
     >>> field.language_of("sv"), field.language_of("is"), field.language_of("pl"), field.language_of(None)

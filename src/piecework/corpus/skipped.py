@@ -1,11 +1,14 @@
 """Records that cannot be used: counted by file and reason, with the location of the first few."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
-__all__ = ["LOCATIONS_KEPT", "Reason", "Skipped"]
+from piecework.common.subset_name import SubsetName
+
+__all__ = ["LOCATIONS_KEPT", "Reason", "Skipped", "skipped_rows"]
 
 LOCATIONS_KEPT = 3
 
@@ -91,6 +94,21 @@ class Skipped:
 
     def _count(self, reason: Reason) -> int:
         return sum(count for (_, why), count in self.counts.items() if why is reason)
+
+
+def skipped_rows(by_subset: Mapping[SubsetName, Skipped]) -> list[dict[str, Any]]:
+    """One row for each subset and reason, as the descriptions of counts and datasets have them."""
+    return [
+        {
+            "category": name.category,
+            "language": name.language,
+            "reason": str(reason),
+            "records": records,
+            "first": skipped.locations(reason),
+        }
+        for name, skipped in sorted(by_subset.items())
+        for reason, records in skipped.by_reason().items()
+    ]
 
 
 def _location(file: str, number: int) -> str:

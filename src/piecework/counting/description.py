@@ -1,4 +1,4 @@
-"""Reads counts.json, which describes counts and makes them valid, and inputs.json, which tells if the corpus changed.
+"""Reads counts.json, which describes counts and makes them valid, and inputs.json, which shows if the corpus changed.
 
 No file time is in counts.json: the same documents have the same counts.json. inputs.json has the sizes and times of the
 corpus files. Only the question whether to count again depends on it.
@@ -59,7 +59,7 @@ _INPUTS_SHAPE: Mapping[str, Shape] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileStamp:
-    """What tells a corpus file from another, and from itself after a change."""
+    """What identifies a version of a corpus file."""
 
     path: str
     size_bytes: int

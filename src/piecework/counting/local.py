@@ -24,9 +24,10 @@ from piecework.counting.plan import Plan
 from piecework.counting.processes import Workers
 from piecework.counting.progress import Progress
 from piecework.counting.shards import Shard
+from piecework.counting.slice_reading import check_nothing_skipped
 from piecework.counting.store import Counts
 from piecework.counting.summary import Summary
-from piecework.counting.worker import ShardJob, check_nothing_skipped, count_shard
+from piecework.counting.worker import ShardJob, count_shard
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ __all__ = ["check_readable", "count", "count_plan", "default_out"]
 
 
 def default_out(study: Study) -> Path:
-    """The folder that a study writes into unless it is told another."""
+    """The folder that a study writes into unless another is named."""
     return Path("out") / study.name
 
 

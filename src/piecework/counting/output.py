@@ -17,9 +17,9 @@ from piecework.common.storage import Location, RemotePath, upload
 from piecework.counting.description import read_description, read_inputs, verify_tables
 from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, SUBSETS_FILE, TABLES, table_file
 from piecework.counting.lock import locked
+from piecework.counting.slice_reading import strict_message
 from piecework.counting.store import Counts
 from piecework.counting.summary import replace_subset_rows, statistics_of, subset_rows
-from piecework.counting.worker import strict_message
 from piecework.errors import DamagedError, InputError
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ class PreTokenCounts:
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int], *, pre_tokenizer: str | PreTokenizer) -> Self:
-        """Counts that are at hand already."""
+        """Counts from a mapping."""
         import pyarrow as pa
 
         for pre_token, count in counts.items():

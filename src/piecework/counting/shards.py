@@ -41,7 +41,7 @@ MOST_GROUPED_FILES = 2000
 class Shard:
     """Slices of files, counted together by one process.
 
-    They belong to one subset, or to several of one category if a field tells the language of each record.
+    They belong to one subset, or to several of one category if a field has the language of each record.
     """
 
     key: str

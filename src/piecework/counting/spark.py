@@ -53,7 +53,7 @@ class SparkCount:
     plan: Plan
     cluster: Cluster
     cores: int | None
-    """Of the cluster, at most."""
+    """The most cores of the cluster to use."""
     table_bytes: int
     """How large a task lets its tables grow before it hands them on."""
     strict: bool
@@ -146,7 +146,7 @@ class SparkCount:
     def _results(
         self, parts: Iterator[tuple[int, pa.Table]]
     ) -> tuple[list[ShardResult], Iterator[tuple[int, pa.Table]]]:
-        """What each shard came to, which sorts first, and the parts of tables that follow."""
+        """The result of each shard, which sorts first, and the parts of tables that follow."""
         from piecework.counting.spark_worker import RESULT
 
         results: dict[int, ShardResult] = {}
@@ -227,7 +227,7 @@ def absolute(shard: Shard) -> Shard:
 
 
 class Watch:
-    """Tells, while Spark is at work, how many tasks of the first stage are done, and what goes wrong."""
+    """Reports the progress of the first stage, and failures, while Spark is at work."""
 
     def __init__(self, session: SparkSession, show: Callable[[int, int], None], warn: Callable[[str], None]) -> None:
         self._context = session.sparkContext
@@ -235,7 +235,7 @@ class Watch:
         self._warn = warn
         self._done = threading.Event()
         self._showing = threading.Lock()
-        self._shown = False
+        self._is_stopped = False
         self.gave_up = False
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._group = f"piecework-{id(self)}"
@@ -246,9 +246,9 @@ class Watch:
         return self
 
     def stop_showing(self) -> None:
-        """Leave it to the main thread to tell how far it is; what goes wrong is still told."""
+        """Stop reporting progress, which the main thread now does; failures are still reported."""
         with self._showing:
-            self._shown = True
+            self._is_stopped = True
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._done.set()
@@ -264,7 +264,7 @@ class Watch:
         while not self._done.wait(POLL_S):
             try:
                 stage = self._first_stage()
-            except Exception:  # noqa: BLE001  # the context is gone, which the main thread will tell
+            except Exception:  # noqa: BLE001  # the context is gone, which the main thread will report
                 return
             if stage is None:
                 continue
@@ -272,7 +272,7 @@ class Watch:
                 failed = stage.numFailedTasks
                 self._warn(f"{failed:,} task{'s' if failed > 1 else ''} failed so far; Spark tries each again")
             with self._showing:
-                if self._shown:
+                if self._is_stopped:
                     continue
                 self._show(stage.numCompletedTasks, stage.numTasks)
             counted = stage.numCompletedTasks == stage.numTasks

@@ -14,7 +14,7 @@ from piecework.common.subset_name import SubsetName
 from piecework.corpus.fields import guess_text_field
 from piecework.corpus.inputs import Slice
 from piecework.corpus.passages import Candidate
-from piecework.corpus.skipped import Reason, Skipped
+from piecework.corpus.skipped import Reason, Skipped, skipped_rows
 from piecework.counting.description import FORMAT, inputs_content
 from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, TABLES
 from piecework.counting.merge import write_subsets
@@ -82,7 +82,7 @@ class Summary:
             _, fields = guess_text_field([file for file in subset.files if file.format != "text"])
             there = f"; its fields with text are {', '.join(fields)}" if fields else ""
             message += f'; there is no field "{subset.text_field}"{there}: set `text` to the right one'
-        return f"{message}; --allow-empty goes on without it"
+        return f"{message}; --allow-empty continues without it"
 
     def _all_skipped(self) -> Skipped:
         total = Skipped()
@@ -102,17 +102,7 @@ class Summary:
             "inputs": {"files": len(files), "size_bytes": sum(file.size_bytes for file in files)},
             "tables": {table: dict(sorted(tables[table].items())) for table in TABLES},
             "subsets": self.rows,
-            "skipped": [
-                {
-                    "category": name.category,
-                    "language": name.language,
-                    "reason": str(reason),
-                    "records": records,
-                    "first": skipped.locations(reason),
-                }
-                for name, skipped in sorted(self.skipped.items())
-                for reason, records in skipped.by_reason().items()
-            ],
+            "skipped": skipped_rows(self.skipped),
             "passages": [
                 {"category": name.category, "language": name.language, "text": self.passages[name].text}
                 for name in sorted(self.passages)

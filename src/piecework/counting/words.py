@@ -57,7 +57,7 @@ class WordCounts:
         """Use `count_words`, `load` or `from_mapping` instead."""
         self._table = table
         self.normalization = normalization
-        """How text was normalised before it was counted, as `Normalization.settings` tells; None if it was not."""
+        """How text was normalised before it was counted, as `Normalization.settings` gives it; None if it was not."""
         self.split: Split = split
         """What a row is. In rows that are no words, a further ▁ of a whitespace run is a space."""
         self.max_sentence_length = max_sentence_length

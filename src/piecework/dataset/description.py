@@ -12,7 +12,7 @@ from piecework.common.exact import format_exact
 from piecework.common.manifest import Each, Shape, read_manifest
 from piecework.common.storage import Location, relative_name
 from piecework.common.subset_name import SubsetName
-from piecework.corpus.skipped import Skipped
+from piecework.corpus.skipped import Skipped, skipped_rows
 from piecework.counting.summary import sum_skipped
 from piecework.dataset.formats import FORMATS
 from piecework.dataset.plan import FORMAT_VERSION, DatasetPlan
@@ -77,17 +77,7 @@ def describe(
         "subsets": _subset_rows(plan, results),
         "shards": list(_shard_rows(plan, written)),
         "inputs": _inputs(plan, results),
-        "skipped": [
-            {
-                "category": name.category,
-                "language": name.language,
-                "reason": str(reason),
-                "records": records,
-                "first": skipped.locations(reason),
-            }
-            for name, skipped in sorted(skipped_records(plan, results).items())
-            for reason, records in skipped.by_reason().items()
-        ],
+        "skipped": skipped_rows(skipped_records(plan, results)),
         "extra_files": [dict(file) for file in extra_files],
     }
 

@@ -96,13 +96,13 @@ class DocumentEncoder:
 
     @cached_property
     def _added(self) -> re.Pattern[str] | None:
-        """What finds tokens that are always taken from a text before it is cut."""
+        """The pattern of added tokens, which are cut out of a text first."""
         if not isinstance(self._tokenizer, ByteLevelTokenizer) or not self._tokenizer.model.added_tokens:
             return None
         return re.compile("|".join(map(re.escape, self._tokenizer.model.added_tokens)))
 
     def _encode_added(self, documents: Documents, extra: tuple[int, ...]) -> EncodedBatch | None:
-        """The same, document by document, where a document has an added token; None where none has."""
+        """Encodes one by one documents of which some have added tokens; None if none has."""
         assert self._added is not None
         assert isinstance(self._tokenizer, ByteLevelTokenizer)
         texts = _as_strings(documents)

@@ -1,7 +1,7 @@
 """Writes `.npy` files for `numpy.load(path, mmap_mode="r")`: all ids in one array, and where documents start and end.
 
 `NAME.npy` has the ids of all documents as uint16 or uint32. `NAME.documents.npy` has D + 1 numbers (uint64) for D
-documents: document d is `ids[bounds[d]:bounds[d + 1]]`. `NAME.json` says the same of both files in words.
+documents: document d is `ids[bounds[d]:bounds[d + 1]]`. `NAME.json` describes both files.
 """
 
 from __future__ import annotations

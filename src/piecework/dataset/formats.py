@@ -51,4 +51,4 @@ SUFFIXES: Mapping[FormatName, tuple[str, ...]] = {
     "arrow": (".arrow",),
     "parquet": (".parquet",),
 }
-"""How the files of a shard end."""
+"""The suffixes of the files of a shard."""

@@ -1,4 +1,4 @@
-"""How many processes fit into a memory limit: what each takes was measured, with all that is shared counted in each."""
+"""How many processes fit into a memory limit: the memory of one was measured, shared memory included."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENVIRONMENT: Mapping[str, str] = {
 PARENT_BYTES = 75_000_000
 # The interpreter, pyarrow, the cache of units, and a batch of 2 MB in all its forms.
 PROCESS_BYTES = 110_000_000
-# Dictionaries and pages of the files that are usual.
+# Dictionaries and pages of typical Parquet files.
 PARQUET_BYTES = 70_000_000
 # The vocabulary and its tables, in each process and for each size.
 PIECE_BYTES = 600
@@ -64,7 +64,7 @@ class DatasetBudget:
 
 
 def gathering_processes(budget: DatasetBudget, plan: DatasetPlan, documents: int) -> int:
-    """How many processes may sort buckets at a time, for so many documents in all."""
+    """How many processes may sort buckets at a time, for this many documents in all."""
     bucket = GATHER_BYTES + WRITER_BYTES[plan.format] + GATHERED_DOCUMENT_BYTES * documents // len(plan.targets)
     return max(1, min(budget.processes, (budget.memory_bytes - _parent_bytes(plan)) // bucket))
 

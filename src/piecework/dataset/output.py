@@ -13,7 +13,7 @@ from piecework.common.manifest import inner_path
 from piecework.common.mistakes import listed
 from piecework.common.storage import Location, RemotePath, upload
 from piecework.counting.lock import locked
-from piecework.counting.worker import strict_message
+from piecework.counting.slice_reading import strict_message
 from piecework.dataset.dataset import TokenizedDataset
 from piecework.dataset.description import TOKENIZED, read_tokenized
 from piecework.dataset.formats import SUFFIXES
@@ -121,7 +121,7 @@ def existing_dataset(folder: Location, plan: DatasetPlan, *, strict: bool) -> To
         for row in shard["files"]:
             path = folder / row["path"]
             if not path.is_file() or path.stat().st_size != row["size_bytes"]:
-                raise DamagedError(path, "it is missing, or its size is another", "pass --force to write it again")
+                raise DamagedError(path, "it is missing or has another size", "pass --force to write it again")
     if strict and description["skipped"]:
         first = description["skipped"][0]
         raise InputError(strict_message(first["first"][0], first["reason"]))

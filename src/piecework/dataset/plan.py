@@ -88,11 +88,11 @@ class DatasetPlan:
     shards: tuple[Shard, ...]
     """In the order of their documents."""
     names: tuple[tuple[str, ...], ...]
-    """Of the dataset's shards, without a suffix. Unless they are shuffled, those of the subsets of `shards`."""
+    """The names of the files of each shard of the dataset, without suffix; without a shuffle, one for each subset."""
     format: FormatName
     encoding: EncodingSettings
     folders: tuple[str, ...]
-    """Of the dataset of each size; empty if there is one size."""
+    """The folder of each vocabulary size; an empty name if there is one size."""
     settings: Mapping[str, Any]
     key: str
     """A hash of the settings and of all files."""

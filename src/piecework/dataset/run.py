@@ -43,7 +43,7 @@ class DatasetRun:
     warn: Callable[[str], None]
     cluster: Cluster | None
     cores: int | None
-    """Of the cluster."""
+    """The most cores of the cluster to use."""
 
     def tokenize(self, lock: int | None) -> tuple[list[TokenizedShard], list[TokenizedShard]]:
         """The results of all input shards, and of all shards of the dataset: the same unless they are shuffled."""

@@ -24,7 +24,7 @@ _SHAPE: Mapping[str, Shape] = {
 
 @dataclass(frozen=True, slots=True)
 class SubsetOutput:
-    """What one subset of a shard came to."""
+    """The result of one subset of a shard."""
 
     language: str
     statistics: Counter[str]
@@ -35,10 +35,10 @@ class SubsetOutput:
 
 @dataclass(frozen=True, slots=True)
 class TokenizedShard:
-    """What one shard came to."""
+    """The result of one shard."""
 
     outputs: tuple[SubsetOutput, ...]
-    """One for each subset: usually there is one, and several if a field tells the language of each record."""
+    """One for each subset: usually there is one, and several if a field holds the language of each record."""
     slices: tuple[SliceResult, ...]
     hashes: tuple[str, ...]
     """SHA-256 of the stored bytes of each slice; empty where they were not read as bytes."""

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from piecework.common.files import replace_atomically
 from piecework.common.storage import RemotePath, upload
@@ -17,7 +16,7 @@ from piecework.dataset.raw_files import WrittenFile
 from piecework.dataset.shard_result import TokenizedShard
 from piecework.errors import InputError
 
-__all__ = ["LocalStore", "RemoteStore", "ShardStore", "ShardTarget"]
+__all__ = ["LocalStore", "RemoteStore", "ShardTarget"]
 
 PARTIAL = ".partial"
 MANIFEST = "shard.json"
@@ -26,20 +25,10 @@ PUBLISHING = "publishing"
 
 @dataclass(frozen=True, slots=True)
 class ShardTarget:
-    """A shard's key and the paths of its files in the dataset, without suffixes; for each subset one for each size."""
+    """A shard's key and the paths of its files in the dataset, without suffixes: one for each subset and size."""
 
     key: str
     stems: tuple[str, ...]
-
-
-class ShardStore(Protocol):
-    """Keeps the files of finished shards."""
-
-    def new(self, target: ShardTarget) -> Iterator[Path]:
-        """A folder on this machine to write a shard into."""
-
-    def load(self, target: ShardTarget) -> TokenizedShard | None:
-        """The result of a shard that is whole; else None."""
 
 
 def stem_in(folder: Path, index: int) -> Path:
@@ -50,7 +39,7 @@ def stem_in(folder: Path, index: int) -> Path:
 def remove_files(
     folder: Path, files: Sequence[tuple[WrittenFile, ...]], *, first: int = 0
 ) -> list[tuple[WrittenFile, ...]]:
-    """Remove files without documents, which some readers refuse; the files that are left: none."""
+    """Remove files without documents, which some readers refuse. Returns what is left of each: no file."""
     for index, written in enumerate(files, first):
         for file in written:
             Path(f"{stem_in(folder, index)}{file.suffix}").unlink()

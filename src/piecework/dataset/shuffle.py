@@ -1,8 +1,8 @@
 """Shuffles documents with a seed, in two passes over the disk and in bounded memory.
 
-Each document gets a random 64-bit key from the seed, the number of its input shard and its place in it. The keys are
+Each document gets a random 64-bit key from the seed, the number of its input shard and its position in it. The keys are
 cut into as many ranges, the buckets, as there are shards to write. In the first pass each input shard writes its
-documents into one file, 16 MB at a time, sorted by bucket; a table tells where each bucket starts in each such chunk:
+documents into one file, 16 MB at a time, sorted by bucket; a table says where each bucket starts in each such chunk:
 
     .spill      for each chunk, for each bucket: uint64 number of documents n, n uint64 keys, n uint32 lengths, the ids
     .segments   for each chunk: uint64 offsets in .spill of all buckets and of the chunk's end

@@ -30,16 +30,16 @@ def nested_sizes(tokenizer: AnySize, sizes: Sequence[int]) -> list[AnySize]:
             is_nested = merges is not None and len({merged for _, _, merged in merges}) == len(merges)
             if not is_nested or tokenizer.model.whole_pre_tokens:
                 raise InputError(
-                    f"sizes: {size:,} is not in one pass with {tokenizer.vocab_size:,} for this tokenizer, whose "
-                    "tokens are not made by merges alone; run the command once for each size"
+                    f"sizes: {size:,} and {tokenizer.vocab_size:,} cannot be written in one pass, because tokens of "
+                    "this tokenizer are not made by merges alone; run the command once for each size"
                 )
             continue
         normalizer, trainer = tokenizer._specs.normalizer_spec, tokenizer._specs.trainer_spec
         mixed = next((p.text for p in tokenizer.pieces if SPACE in p.text[1:] and p.text.strip(SPACE)), None)
         if normalizer.remove_extra_whitespaces or trainer.treat_whitespace_as_suffix or mixed is not None:
             raise InputError(
-                f"sizes: {size:,} is not in one pass with {tokenizer.vocab_size:,} for this model, whose pieces "
-                "look across words; run the command once for each size"
+                f"sizes: {size:,} and {tokenizer.vocab_size:,} cannot be written in one pass, because pieces of this "
+                "model reach across words; run the command once for each size"
             )
     return resized
 

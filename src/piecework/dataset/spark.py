@@ -30,7 +30,7 @@ class SparkRun:
     cluster: Cluster
     name: str
     cores: int | None
-    """Of the cluster, at most."""
+    """The most cores of the cluster to use."""
     show: Callable[[int, int], None]
     """Called with the number of tasks that are done, and with all."""
     warn: Callable[[str], None]

@@ -21,7 +21,7 @@ def ids_around(
     prepend_bos: bool,
     append_eos: bool,
 ) -> tuple[list[int], list[int]]:
-    """The ids before and after each document; naming a piece asks for it.
+    """The ids before and after each document. A piece that is named is added, with or without its flag.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(["ha hade"], vocab_size=9)

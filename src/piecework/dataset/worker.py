@@ -14,13 +14,11 @@ from piecework.common.storage import RemotePath
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.inputs import Slice
 from piecework.corpus.limits import Limits
-from piecework.corpus.readers import Documents, open_batches
-from piecework.corpus.record_languages import RecordLanguages
+from piecework.corpus.readers import Documents
 from piecework.corpus.sampling import Sampler
-from piecework.corpus.skipped import Skipped
-from piecework.counting.partial import SliceResult
 from piecework.counting.shards import Shard
-from piecework.counting.worker import check_nothing_skipped, check_unchanged, encoded
+from piecework.counting.slice_reading import SliceReader
+from piecework.counting.worker import encoded
 from piecework.dataset.encoding import EncodingSettings, cached_encoder
 from piecework.dataset.formats import FORMATS, FormatName
 from piecework.dataset.raw_files import ShardWriter
@@ -84,35 +82,14 @@ def tokenize_shard(job: TokenizeJob, shard: Shard, report: Callable[[int], None]
             for index, name in enumerate(shard.subsets)
         }
         for part in shard.slices:
-            languages = None if shard.language_field is None else RecordLanguages(shard.language_field)
-            by_language = {} if languages is None else languages.skipped
-            skipped = by_language.setdefault(shard.default_language, Skipped())
-            lines = 0
-            for batch in open_batches(
-                [part],
-                text_field=shard.text_field,
-                text_unit=shard.documents,
-                batch_bytes=BATCH_BYTES,
-                skipped=skipped,
-                clean_up=shard.clean_up,
-                limits=LIMITS,
-                languages=languages,
-            ):
-                if job.strict:
-                    check_nothing_skipped(part, by_language)
-                lines += batch.lines
-                if batch.by_language is None:
-                    outputs[shard.default_language].add(batch.documents)
-                else:
-                    for language, documents in sorted(batch.by_language.items()):
-                        outputs[language].add(documents)
+            reader = SliceReader(shard, part, batch_bytes=BATCH_BYTES, strict=job.strict, limits=LIMITS)
+            for batch in reader:
+                for language, documents in batch.documents.items():
+                    outputs[language].add(documents)
                 report(batch.read_bytes)
-            if job.strict:
-                check_nothing_skipped(part, by_language)
             hashes.append(_hash(part))
-            check_unchanged(part)
-            slices.append(SliceResult.from_skipped(lines, by_language))
-            for language, records in by_language.items():
+            slices.append(reader.result())
+            for language, records in reader.skipped.items():
                 if language in outputs:
                     outputs[language].statistics["skipped_records"] += records.total
         files = [tuple(writer.close()) for writer in writers]

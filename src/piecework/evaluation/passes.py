@@ -177,5 +177,5 @@ def check_units(name: str, tokenizer: TrainedTokenizer, pre_tokenizer: PreTokeni
         token = next(iter(tokenizer.model.added_tokens))
         raise InputError(
             f'"{name}" cuts its added token {token!r} out of a text before it is cut into pre-tokens, so counts of'
-            " pre-tokens do not tell its tokens"
+            " its tokens cannot be found from pre-tokens"
         )

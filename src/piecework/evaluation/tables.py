@@ -50,7 +50,7 @@ class Table:
     def of(
         cls, columns: Iterable[str], rows: Iterable[tuple[Any, ...]], *, title: str = "", types: Any = None
     ) -> Table:
-        """Makes a table; `types` are Arrow types by column, for columns whose type the values do not tell."""
+        """Makes a table; `types` are Arrow types by column, for columns whose values do not show it."""
         names = list(columns)
         by_column = list(zip(*rows, strict=True)) or [()] * len(names)
         wanted = dict(types or {})

@@ -123,10 +123,10 @@ def count_units(
         done = 0
         while batch := [text.encode("utf-8", "surrogatepass") for text in islice(texts, _BATCH_DOCUMENTS)]:
             if buckets is None:
-                places = [bucket_of(text) for text in batch]
+                chosen = [bucket_of(text) for text in batch]
             else:
-                places = list(buckets[language][done : done + len(batch)])
-            counter.add_evaluation(batch, places)
+                chosen = list(buckets[language][done : done + len(batch)])
+            counter.add_evaluation(batch, chosen)
             done += len(batch)
         for kind, table in counter.take().items():
             if kind in tables:

@@ -46,7 +46,7 @@ class PrunedPiece:
     tokens: int
     """How often it was a token."""
     cost: int
-    """The tokens that its text takes in addition now."""
+    """The extra tokens that its text takes now."""
 
 
 @dataclass(frozen=True, slots=True)

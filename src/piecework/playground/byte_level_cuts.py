@@ -36,7 +36,7 @@ class SizedByteLevel:
         return self._ranks.get(piece_id)
 
     def first_size(self, merges: int) -> int:
-        """The smallest vocabulary size that has so many merges."""
+        """The smallest vocabulary size with this many merges."""
         return self.sizes.smallest + int(np.searchsorted(self.sizes.merge_counts, merges))
 
     def cuts(self, text: str) -> Cuts:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from dataclasses import asdict
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError, field_serializer, field_validator
 
+from piecework.common.mistakes import did_you_mean
 from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.errors import RecipeError
 from piecework.study.count_settings import CountSettings
@@ -78,7 +78,7 @@ class ByteLevelRecipe(BaseModel):
     special_tokens: tuple[str, ...] = Field((), strict=False)
     """They take the first ids."""
     min_frequency: int = Field(0, ge=0)
-    """No merge that occurs less often."""
+    """Pairs that occur less often are not merged."""
     max_token_length: int | None = Field(None, ge=1, le=_UINT32)
     """As in Hugging Face's trainer: a merge of three bytes and more makes a token of fewer bytes than this."""
     parity: bool = False
@@ -103,9 +103,8 @@ class ByteLevelRecipe(BaseModel):
         ('<|endoftext|>', '<|endofprompt|>')
         """
         if name not in PRESETS:
-            near = difflib.get_close_matches(name, PRESETS, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(PRESETS)}"
-            raise RecipeError(f'unknown preset "{name}"; {hint}')
+            hint = did_you_mean(name, PRESETS) or f"; there are {', '.join(PRESETS)}"
+            raise RecipeError(f'unknown preset "{name}"{hint}')
         return cls(**{**PRESETS[name], **settings})
 
     @field_validator("pre_tokenizer", mode="before")
@@ -141,7 +140,6 @@ class ByteLevelRecipe(BaseModel):
 def _explain(detail: Any) -> str:
     name = ".".join(map(str, detail["loc"]))
     if detail["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(name, ByteLevelRecipe.model_fields, n=1)
-        return f'unknown setting "{name}"' + (f'; did you mean "{near[0]}"?' if near else "")
+        return f'unknown setting "{name}"{did_you_mean(name, ByteLevelRecipe.model_fields)}'
     message = detail["msg"].removeprefix("Value error, ")
     return f"{name} = {detail['input']!r}: {message[0].lower()}{message[1:]}"

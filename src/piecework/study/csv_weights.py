@@ -63,33 +63,33 @@ def read_csv(path: Path, mistakes: list[Mistake]) -> CsvWeights:
     return table
 
 
-def _read_header(header: list[str], table: CsvWeights, mistakes: list[Mistake], place: tuple[str, int]) -> None:
+def _read_header(header: list[str], table: CsvWeights, mistakes: list[Mistake], location: tuple[str, int]) -> None:
     for column, language in enumerate(map(str.strip, header[1:]), 2):
         if language in table.columns:
-            mistakes.append(Mistake(f'column {column}: language "{language}" has a column already', *place))
+            mistakes.append(Mistake(f'column {column}: language "{language}" has a column already', *location))
         elif language:
             table.columns[language] = column
     if not table.columns:
-        mistakes.append(Mistake("no language: the first row should be category,sv,is for example", *place))
+        mistakes.append(Mistake("no language: the first row should be category,sv,is for example", *location))
 
 
-def _read_row(cells: list[str], table: CsvWeights, mistakes: list[Mistake], place: tuple[str, int]) -> None:
+def _read_row(cells: list[str], table: CsvWeights, mistakes: list[Mistake], location: tuple[str, int]) -> None:
     category, *values = map(str.strip, cells)
     if not category:
-        mistakes.append(Mistake("column 1 is empty; it should name the category", *place))
+        mistakes.append(Mistake("column 1 is empty; it should name the category", *location))
         return
     if category in table.rows:
         mistakes.append(
-            Mistake(f'column 1: category "{category}" has a row already, line {table.rows[category]}', *place)
+            Mistake(f'column 1: category "{category}" has a row already, line {table.rows[category]}', *location)
         )
         return
-    table.rows[category] = place[1]
+    table.rows[category] = location[1]
     languages = {column: language for language, column in table.columns.items()}
     for column, value in enumerate(values, 2):
         language = languages.get(column)
         if language is None:
             if value:
-                mistakes.append(Mistake(f'column {column}: "{value}" has no language at the top of its column', *place))
+                mistakes.append(Mistake(f'column {column}: "{value}" has no language above it', *location))
             continue
         if not value:
             continue
@@ -99,6 +99,6 @@ def _read_row(cells: list[str], table: CsvWeights, mistakes: list[Mistake], plac
                 raise ValueError("a weight should not be negative; 0 leaves documents out")
         except ValueError as error:
             hint = "; the decimal sign is a point" if "," in value else ""
-            mistakes.append(Mistake(f'column {column} ({language}): "{value}": {error}{hint}', *place))
+            mistakes.append(Mistake(f'column {column} ({language}): "{value}": {error}{hint}', *location))
             weight = Fraction(1)  # so that it is not reported as missing too
         table.weights[SubsetName(category, language)] = weight

@@ -42,7 +42,7 @@ DESCRIPTION = (
     "A demonstration on a small corpus. The text in five languages is that of menus, messages and help in two "
     "programs, Gramps (genealogy) and Django (web sites): English, and what it was translated to, so that all five say "
     "the same. Code is from Python's standard library, Django's JavaScript, the SQL in Ibis and the shell scripts in "
-    "diskimage-builder. Such words are not those of books or news: the figures show what a study gives, and the "
+    "diskimage-builder. Such words are not those of books or news: the numbers show what a study gives, and the "
     "tokenizers are too small to be of other use."
 )
 

@@ -15,7 +15,7 @@ def _as_float(value: object) -> Any:
 
 
 class ExtendSettings(BaseModel):
-    """[extend]: a study with it goes on with the merges of `base`, on its own counts.
+    """[extend]: such a study continues from the merges of `base`, on its own counts.
 
     >>> ExtendSettings(base="mistral", add=16_000).minimum_frequency
     1
@@ -30,6 +30,6 @@ class ExtendSettings(BaseModel):
     minimum_frequency: int = Field(1, ge=1, le=(1 << 63) - 1)
     """No pair that is rarer is merged."""
     character_coverage: Annotated[float | None, BeforeValidator(_as_float)] = Field(None, ge=0, le=1)
-    """The share of the text's characters that shall be pieces; by default as the old model was trained."""
+    """The share of the text's characters that become pieces; by default as the old model was trained."""
     pad_to_multiple: int | None = Field(None, ge=1)
     """Further pieces until the size is a multiple."""

@@ -1,4 +1,4 @@
-"""A study as a TOML file that says all of it: the preset spelt out, weights as numbers, paths from its new place."""
+"""A study as a complete TOML file: the preset spelt out, weights as numbers, paths relative to its new folder."""
 
 from __future__ import annotations
 

@@ -152,9 +152,9 @@ class SubsetEntry(_Table):
 
     language: Language | None = None
     language_field: NonEmpty | None = None
-    """The field of a record that tells its language."""
+    """The field of a record with its language."""
     languages: Languages = ()
-    """The languages to read, where a field tells them."""
+    """The languages to read, if a field has them."""
     category: Category | None = None
     path: Annotated[tuple[Pattern, ...], BeforeValidator(_one_or_more), Field(strict=False, min_length=1)]
     text: NonEmpty | None = None
@@ -186,7 +186,7 @@ class Corpus(_Table):
     """[corpus]: where the documents are."""
 
     language_field: NonEmpty | None = None
-    """The field that tells the language of the records whose path does not."""
+    """The field with the language of records whose path has none."""
     languages: Languages = ()
     path: Annotated[tuple[CorpusPattern, ...], BeforeValidator(_one_or_more), Field(strict=False)] = ()
     text: NonEmpty = "text"

@@ -46,7 +46,7 @@ class Subset:
     code_token: str | None
     weight: Fraction
     language_field: str | None = None
-    """The field that tells the language of a record. Then the files also hold the other languages of the study."""
+    """The field with the language of a record. Then the files also hold the other languages of the study."""
 
     @property
     def category(self) -> str:
@@ -114,9 +114,9 @@ def look_for_subsets(study: StudySettings, mistakes: list[Mistake], *, check_sam
     has_gaps = False
     for key, entry in study.corpus.entries():
         for index, pattern in enumerate(entry.path):
-            place = key if key[1] == "path" else (*key, "path", index)
+            key_path = key if key[1] == "path" else (*key, "path", index)
             try:
-                _add_files(study, found, entry, PathPattern(pattern), place)
+                _add_files(study, found, entry, PathPattern(pattern), key_path)
             except StudyError as error:
                 mistakes += error.mistakes
                 has_gaps = True
@@ -151,18 +151,18 @@ def look_for_subsets(study: StudySettings, mistakes: list[Mistake], *, check_sam
 
 
 def _add_files(
-    study: StudySettings, found: dict[SubsetName, _Found], entry: SubsetEntry, pattern: PathPattern, place: KeyPath
+    study: StudySettings, found: dict[SubsetName, _Found], entry: SubsetEntry, pattern: PathPattern, key_path: KeyPath
 ) -> None:
     """Finds the files of one pattern, and adds them to their subsets."""
     try:
         matches = pattern.find(study.folder)
     except OSError as error:
         message = f'path = "{pattern.text}": cannot list the files: {error.strerror or error}'
-        raise StudyError([study.mistake(place, message)]) from error
+        raise StudyError([study.mistake(key_path, message)]) from error
     except InputError as error:
-        raise StudyError([study.mistake(place, str(error))]) from error
+        raise StudyError([study.mistake(key_path, str(error))]) from error
     if not matches:
-        raise StudyError([study.mistake(place, _nothing_matches(study, pattern))])
+        raise StudyError([study.mistake(key_path, _nothing_matches(study, pattern))])
     settings = _Settings(
         entry.text or study.corpus.text,
         entry.documents or study.corpus.documents,
@@ -171,24 +171,24 @@ def _add_files(
         tuple(sorted(entry.languages)),
     )
     if entry.language_field is not None and (message := _check_language_field(entry, matches)):
-        raise StudyError([study.mistake(place, message)])
+        raise StudyError([study.mistake(key_path, message)])
     mistakes = []
     for match, language in _by_language(entry, matches):
         category = entry.category or match.category or DEFAULT_CATEGORY
         name = SubsetName(category, language)
-        subset = found.setdefault(name, _Found(place, settings))
+        subset = found.setdefault(name, _Found(key_path, settings))
         if settings != subset.settings:
             before = study.mistake(subset.key, "").line
             mistakes.append(
                 study.mistake(
-                    place,
+                    key_path,
                     f'path = "{pattern.text}" has files of {name} too, and another '
                     f"{_difference(settings, subset)} than {f'line {before}' if before else 'the path before'} "
                     f"has for them; give both the same, or another category",
                 )
             )
             break
-        mistakes += _add_match(study, subset, match, place)
+        mistakes += _add_match(study, subset, match, key_path)
     if mistakes:
         raise StudyError(mistakes)
 
@@ -213,7 +213,7 @@ def _check_language_field(entry: SubsetEntry, matches: Sequence[Match]) -> str:
     return f'language_field = "{entry.language_field}" needs the languages to read{there}'
 
 
-def _add_match(study: StudySettings, subset: _Found, match: Match, place: KeyPath) -> list[Mistake]:
+def _add_match(study: StudySettings, subset: _Found, match: Match, key_path: KeyPath) -> list[Mistake]:
     try:
         for file in find_files([match.path]):
             # Links give a file several names; the shortest is used.
@@ -221,7 +221,7 @@ def _add_match(study: StudySettings, subset: _Found, match: Match, place: KeyPat
             if known is None or name_order(file) < name_order(known):
                 subset.files[key] = file
     except InputError as error:
-        return [study.mistake(place, str(error))]
+        return [study.mistake(key_path, str(error))]
     return []
 
 

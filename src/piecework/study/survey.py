@@ -51,7 +51,7 @@ class Group:
     documents: Literal["file", "line"] | None = None
     """The document unit of plain text; None for other formats."""
     language_field: str | None = None
-    """The field that tells the language, if no path does."""
+    """The field with the language, if no path has it."""
 
     subsets: tuple[SubsetName, ...] = ()
     """The subsets that its files belong to, sorted by category."""
@@ -327,7 +327,7 @@ def _of_no_language(folder: Path, names: Sequence[_Name], readable: set[str], su
 
 
 def _with_language_field(group: Group, survey: Survey) -> Group:
-    """The group with the field that tells its languages, if its records have one."""
+    """The group with the field of its languages, if its records have one."""
     fields = [] if group.files[0].format == "text" else language_fields(group.files)
     if not fields:
         return group

@@ -98,7 +98,7 @@ class BaseTokenizer:
             raise ModelError(f"{self._source}: a text in the model is not valid UTF-8") from error
 
     def _forget_encoder(self) -> None:
-        """Free the encoder's memory; the next text makes it anew."""
+        """Free the encoder's memory; the next text makes it again."""
         self.__dict__.pop("_encoder", None)
 
     @cached_property

@@ -14,15 +14,11 @@ from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_export import CONFIG_FILE, JSON_FILE, RANKS_FILE, SETTINGS_FILE, byte_level_files
 from piecework.tokenizer.byte_level_files import parse_ranks
-from piecework.tokenizer.runtimes import LoadedRuntime, load_tokenizers, load_transformers
+from piecework.tokenizer.runtimes import LoadedRuntime, NotSupportedError, load_tokenizers, load_transformers
 
-__all__ = ["BYTE_LEVEL_RUNTIMES", "ByteLevelRuntime", "NotSupportedError", "choose_byte_level_runtimes"]
+__all__ = ["BYTE_LEVEL_RUNTIMES", "ByteLevelRuntime", "choose_byte_level_runtimes"]
 
 Ids = list[int]
-
-
-class NotSupportedError(Exception):
-    """A runtime says that it does not support this kind of tokenizer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from piecework.common.extras import MissingPackageError, installed_version
+from piecework.common.extras import installed_version
 from piecework.errors import ModelError, PieceworkError
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_export import (
@@ -25,7 +23,7 @@ from piecework.tokenizer.byte_level_export import (
 )
 from piecework.tokenizer.byte_level_files import parse_ranks
 from piecework.tokenizer.byte_level_ranks import irregularities
-from piecework.tokenizer.byte_level_runtimes import ByteLevelRuntime, NotSupportedError, choose_byte_level_runtimes
+from piecework.tokenizer.byte_level_runtimes import ByteLevelRuntime, choose_byte_level_runtimes
 from piecework.tokenizer.byte_level_texts import covering_texts
 from piecework.tokenizer.exported_files import FileDifference, list_differences, mapping_differences
 from piecework.tokenizer.runtimes import LoadedRuntime
@@ -34,8 +32,12 @@ from piecework.tokenizer.verification import (
     Expected,
     Progress,
     RuntimeResult,
+    Turn,
     Verification,
+    absent_results,
+    check_installed,
     check_unicode,
+    compare_runtime,
     encode_all,
     judge,
 )
@@ -67,26 +69,21 @@ def verify_byte_level(
     own_texts, unseen = covering_texts(tokenizer)
     texts = [*own_texts, *texts]
     chosen = choose_byte_level_runtimes(runtimes)
-    if runtimes and (missing := [runtime for runtime in chosen if not runtime.is_installed]):
-        raise MissingPackageError(f"{missing[0].name} is not installed: {missing[0].installation}")
+    if runtimes:
+        check_installed(chosen)
     check_unicode(texts)
     present = [runtime for runtime in chosen if runtime.is_installed]
-    total = len(texts) * (1 + len(present))
+    first, *turns = [Turn(len(texts) * n, len(texts) * (1 + len(present)), progress) for n in range(1 + len(present))]
     own = LoadedRuntime(lambda batch: tokenizer.encode_batch(batch, allowed_special="all"), tokenizer.decode)
-    expected = Expected(texts, encode_all(own, texts, 0, total, progress), own)
+    expected = Expected(texts, encode_all(own, texts, first), own)
     with _exported(tokenizer, folder) as find:
         results = [
-            _compare(runtime, tokenizer, find, expected, (1 + number) * len(texts), total, most_differences, progress)
-            for number, runtime in enumerate(present)
+            _compare(runtime, tokenizer, find, expected, turn, most_differences)
+            for runtime, turn in zip(present, turns, strict=True)
         ]
     itself = RuntimeResult("piecework", installed_version("piecework"), "reference")
-    absent = [
-        RuntimeResult(runtime.name, "", "not installed", runtime.installation)
-        for runtime in chosen
-        if not runtime.is_installed
-    ]
     files = () if folder is None else tuple(_file_differences(tokenizer, Path(folder)))
-    return Verification("piecework", len(texts), (itself, *results, *absent), files, unseen)
+    return Verification("piecework", len(texts), (itself, *results, *absent_results(chosen)), files, unseen)
 
 
 @contextmanager
@@ -112,31 +109,17 @@ def _compare(
     tokenizer: ByteLevelTokenizer,
     find: Callable[[ByteLevelRuntime], Path],
     expected: Expected,
-    done: int,
-    total: int,
+    turn: Turn,
     most_differences: int,
-    progress: Progress | None,
 ) -> RuntimeResult:
-    started = time.monotonic()
-    version = installed_version(runtime.package)
-    if lacking := runtime.lacks(tokenizer):
-        return RuntimeResult(runtime.name, version, "not supported", lacking)
-    try:
-        model = runtime.load(find(runtime))
-        found = encode_all(model, expected.texts, done, total, progress)
-        decoded = [model.decode(ids) for ids in expected.ids]
-    except PieceworkError:
-        raise
-    except NotSupportedError as error:
-        return RuntimeResult(runtime.name, version, "not supported", str(error))
-    # A runtime may raise anything, also the panics of Rust, and the others are still compared.
-    except (Exception, BaseException) as error:
-        if isinstance(error, KeyboardInterrupt | SystemExit):
-            raise
-        reason = f"{type(error).__name__}: {error}".split("\n")[0]
-        return RuntimeResult(runtime.name, version, "failed", reason[:300])
-    judged = judge(expected, found, decoded, most_differences=most_differences)
-    return replace(judged, name=runtime.name, version=version, elapsed_s=time.monotonic() - started)
+    return compare_runtime(
+        runtime,
+        runtime.lacks(tokenizer),
+        lambda: runtime.load(find(runtime)),
+        turn,
+        expected,
+        lambda found, decoded: judge(expected, found, decoded, most_differences=most_differences),
+    )
 
 
 def _file_differences(tokenizer: ByteLevelTokenizer, folder: Path) -> Iterator[FileDifference]:

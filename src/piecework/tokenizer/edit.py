@@ -130,7 +130,7 @@ def edit(
 
 
 def _entries(tokenizer: Tokenizer) -> list[_Entry]:
-    """The pieces. A piece of ▁ alone is a merge only if training learned it, which shows in its place and score."""
+    """The pieces. A piece of ▁ alone is a merge only if training learned it, which shows in its id and score."""
     learned: frozenset[str] = frozenset()
     if tokenizer._is_as_trained:
         learned = frozenset(tokenizer._parts.merges)

@@ -19,7 +19,7 @@ from piecework.tokenizer.tokenizer_json import tokenizer_json
 
 __all__ = ["FileDifference", "file_differences", "list_differences", "mapping_differences"]
 
-# A file that shares less with our export was made by other software, in its own way. Its ids tell whether it is right.
+# A file that shares less with our export was made by other software, in its own way. Its ids show whether it is right.
 _LEAST_SHARED = 0.9
 
 

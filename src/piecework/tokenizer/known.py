@@ -72,7 +72,7 @@ def _ranks(found: FoundTokenizer, data: bytes) -> Mapping[bytes, int]:
     try:
         return reader(data.decode())
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
-        raise ModelError(f"{found.source}: not a file of {found.carrier.package} as it is known: {error}") from error
+        raise ModelError(f"{found.source}: not a file of {found.carrier.package} in the known form: {error}") from error
 
 
 def js_tiktoken_ranks(source: str) -> dict[bytes, int]:

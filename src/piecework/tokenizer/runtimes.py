@@ -14,10 +14,22 @@ from piecework.errors import InputError
 from piecework.tokenizer.behaviour import Behaviour
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["RUNTIMES", "LoadedRuntime", "Runtime", "choose_runtimes", "load_tokenizers", "load_transformers"]
+__all__ = [
+    "RUNTIMES",
+    "LoadedRuntime",
+    "NotSupportedError",
+    "Runtime",
+    "choose_runtimes",
+    "load_tokenizers",
+    "load_transformers",
+]
 
 Ids = list[int]
 Need = Literal["byte fallback", "a prefix", "no normalisation"]
+
+
+class NotSupportedError(Exception):
+    """A runtime says that it does not support this kind of tokenizer."""
 
 
 @dataclass(frozen=True, slots=True)

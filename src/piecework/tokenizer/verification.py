@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
 
-from piecework.errors import InputError
+from piecework.common.extras import MissingPackageError, installed_version
+from piecework.errors import InputError, PieceworkError
 from piecework.tokenizer.behaviour import Cause
 from piecework.tokenizer.exported_files import FileDifference
-from piecework.tokenizer.runtimes import LoadedRuntime
+from piecework.tokenizer.runtimes import LoadedRuntime, NotSupportedError
 
 __all__ = [
     "Difference",
     "Expected",
     "Progress",
     "RuntimeResult",
+    "Turn",
     "Verification",
+    "absent_results",
+    "check_installed",
     "check_unicode",
+    "compare_runtime",
     "encode_all",
     "judge",
 ]
@@ -132,16 +138,81 @@ def judge(
     )
 
 
-def encode_all(
-    model: LoadedRuntime, texts: Sequence[str], done: int, total: int, progress: Progress | None
-) -> list[list[int]]:
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The turn of one runtime: how many texts others have encoded before, of how many, and what gets the progress."""
+
+    done: int
+    total: int
+    progress: Progress | None
+
+
+def encode_all(model: LoadedRuntime, texts: Sequence[str], turn: Turn) -> list[list[int]]:
     """The ids of all texts, in batches, with progress."""
     ids: list[list[int]] = []
     for start in range(0, len(texts), _BATCH):
         ids += model.encode(texts[start : start + _BATCH])
-        if progress is not None:
-            progress(done + len(ids), total)
+        if turn.progress is not None:
+            turn.progress(turn.done + len(ids), turn.total)
     return ids
+
+
+class AnyRuntime(Protocol):
+    """A runtime of either kind of tokenizer."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def package(self) -> str: ...
+    @property
+    def is_installed(self) -> bool: ...
+    @property
+    def installation(self) -> str: ...
+
+
+def check_installed(chosen: Sequence[AnyRuntime]) -> None:
+    """Raise a MissingPackageError for the first runtime that is not installed."""
+    for runtime in chosen:
+        if not runtime.is_installed:
+            raise MissingPackageError(f"{runtime.name} is not installed: {runtime.installation}")
+
+
+def absent_results(chosen: Sequence[AnyRuntime]) -> list[RuntimeResult]:
+    """The results of the runtimes that are not installed."""
+    return [
+        RuntimeResult(runtime.name, "", "not installed", runtime.installation)
+        for runtime in chosen
+        if not runtime.is_installed
+    ]
+
+
+def compare_runtime(
+    runtime: AnyRuntime,
+    lacking: str,
+    load: Callable[[], LoadedRuntime],
+    turn: Turn,
+    expected: Expected,
+    judge_results: Callable[[Sequence[list[int]], Sequence[str]], RuntimeResult],
+) -> RuntimeResult:
+    """The result of one runtime. `lacking` says what the tokenizer lacks for it; empty if the runtime can use it."""
+    started = time.monotonic()
+    version = installed_version(runtime.package.split()[0])
+    if lacking:
+        return RuntimeResult(runtime.name, version, "not supported", lacking)
+    try:
+        model = load()
+        found = encode_all(model, expected.texts, turn)
+        decoded = [model.decode(ids) for ids in expected.ids]
+    except (PieceworkError, KeyboardInterrupt, SystemExit):
+        raise
+    except NotSupportedError as error:
+        return RuntimeResult(runtime.name, version, "not supported", str(error))
+    # A runtime may raise anything, also the panics of Rust, which are no Exception. The others are still compared.
+    except BaseException as error:  # noqa: BLE001
+        reason = f"{type(error).__name__}: {error}".split("\n")[0]
+        return RuntimeResult(runtime.name, version, "failed", reason[:300])
+    judged = judge_results(found, decoded)
+    return replace(judged, name=runtime.name, version=version, elapsed_s=time.monotonic() - started)
 
 
 def _first(found: Sequence[object], expected: Sequence[object]) -> int:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
-from piecework.common.extras import MissingPackageError, installed_version
-from piecework.errors import PieceworkError
+from piecework.common.extras import installed_version
 from piecework.tokenizer.behaviour import Cause, Prediction
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_verify import verify_byte_level
 from piecework.tokenizer.export import export_hf
 from piecework.tokenizer.exported_files import file_differences
 from piecework.tokenizer.hard_texts import vocabulary_texts
-from piecework.tokenizer.runtimes import Runtime, choose_runtimes
+from piecework.tokenizer.runtimes import LoadedRuntime, Runtime, choose_runtimes
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.verification import (
     Expected,
     Progress,
     RuntimeResult,
+    Turn,
     Verification,
+    absent_results,
+    check_installed,
     check_unicode,
+    compare_runtime,
     encode_all,
     judge,
 )
@@ -65,29 +66,24 @@ def verify(
         )
     texts = [*vocabulary_texts(tokenizer), *texts]
     chosen = choose_runtimes(runtimes)
-    if runtimes and (missing := [runtime for runtime in chosen if not runtime.is_installed]):
-        raise MissingPackageError(f"{missing[0].name} is not installed: {missing[0].installation}")
+    if runtimes:
+        check_installed(chosen)
     check_unicode(texts)
     reference = choose_runtimes(["sentencepiece"])[0]
     if not reference.is_installed:
         reference = choose_runtimes(["piecework"])[0]
     present = [runtime for runtime in chosen if runtime.is_installed and runtime is not reference]
-    total = len(texts) * (1 + len(present))
+    first, *turns = [Turn(len(texts) * n, len(texts) * (1 + len(present)), progress) for n in range(1 + len(present))]
     with _exported(tokenizer, folder) as find:
         model = reference.load(tokenizer, find(reference))
-        expected = Expected(texts, encode_all(model, texts, 0, total, progress), model)
+        expected = Expected(texts, encode_all(model, texts, first), model)
         results = [
-            _compare(runtime, tokenizer, find, expected, (1 + number) * len(texts), total, most_differences, progress)
-            for number, runtime in enumerate(present)
+            _compare(runtime, tokenizer, find, expected, turn, most_differences)
+            for runtime, turn in zip(present, turns, strict=True)
         ]
     itself = RuntimeResult(reference.name, installed_version(reference.package), "reference")
-    absent = [
-        RuntimeResult(runtime.name, "", "not installed", runtime.installation)
-        for runtime in chosen
-        if not runtime.is_installed
-    ]
     files = () if folder is None else tuple(file_differences(tokenizer, Path(folder)))
-    return Verification(reference.name, len(texts), (itself, *results, *absent), files)
+    return Verification(reference.name, len(texts), (itself, *results, *absent_results(chosen)), files)
 
 
 @contextmanager
@@ -111,35 +107,24 @@ def _compare(
     tokenizer: Tokenizer,
     find: Callable[[Runtime], Path],
     expected: Expected,
-    done: int,
-    total: int,
+    turn: Turn,
     most_differences: int,
-    progress: Progress | None,
 ) -> RuntimeResult:
-    started = time.monotonic()
-    version = installed_version(runtime.package.split()[0])
-    if lacking := runtime.lacks(tokenizer):
-        return RuntimeResult(runtime.name, version, "not supported", lacking)
-    try:
-        model = runtime.load(tokenizer, find(runtime))
-        found = encode_all(model, expected.texts, done, total, progress)
-        decoded = [model.decode(ids) for ids in expected.ids]
-    except PieceworkError:
-        raise
-    except Exception as error:  # noqa: BLE001  # a runtime may raise anything, and the others are still compared
-        reason = f"{type(error).__name__}: {error}".split("\n")[0]
-        return RuntimeResult(runtime.name, version, "failed", reason[:300])
-    prediction = Prediction(tokenizer, runtime.behaviour)
-    unknown = next(piece.id for piece in tokenizer.pieces if piece.type == "unknown")
-    judged = judge(
-        expected,
-        found,
-        decoded,
-        explain=lambda text, ids: _cause(prediction, text, ids),
-        unknown=unknown,
-        most_differences=most_differences,
-    )
-    return replace(judged, name=runtime.name, version=version, elapsed_s=time.monotonic() - started)
+    def judge_results(found: Sequence[list[int]], decoded: Sequence[str]) -> RuntimeResult:
+        prediction = Prediction(tokenizer, runtime.behaviour)
+        return judge(
+            expected,
+            found,
+            decoded,
+            explain=lambda text, ids: _cause(prediction, text, ids),
+            unknown=next(piece.id for piece in tokenizer.pieces if piece.type == "unknown"),
+            most_differences=most_differences,
+        )
+
+    def load() -> LoadedRuntime:
+        return runtime.load(tokenizer, find(runtime))
+
+    return compare_runtime(runtime, runtime.lacks(tokenizer), load, turn, expected, judge_results)
 
 
 def _cause(prediction: Prediction, text: str, found: list[int]) -> Cause | None:

@@ -94,7 +94,7 @@ def load_base(study: Study) -> Base | None:
 
 
 def _with_merges(tokenizer: ByteLevelTokenizer) -> ByteLevelTokenizer:
-    """The tokenizer with merges instead of ranks, so that its smaller sizes can be told. The ids are the same."""
+    """The tokenizer with merges instead of ranks, so that it has smaller sizes. The ids are the same."""
     model = tokenizer.model
     if model.added_tokens:
         raise ModelError(
@@ -112,7 +112,7 @@ def _with_merges(tokenizer: ByteLevelTokenizer) -> ByteLevelTokenizer:
     if whole and (model.merges is None or model.whole_pre_tokens):
         raise ModelError(
             f"{tokenizer.piece_texts[whole[0]]!r} and {len(whole) - 1:,} other tokens occur only as whole pre-tokens,"
-            " so a study cannot tell its smaller sizes; use piecework extend --data"
+            " so a study cannot find its smaller sizes; use piecework extend --data"
         )
     return ByteLevelTokenizer(replace(model, merges=merges, whole_pre_tokens=False), source=tokenizer._source)
 

@@ -78,7 +78,7 @@ def train_byte_level(
         raise VocabularyTooLargeError(
             largest,
             f"vocab_size = {recipe.vocab_size:,} is too large for this text: it allows at most {largest:,}{reason};"
-            " lower vocab_size, or set hard_vocab_limit = false to take what there is",
+            " lower vocab_size, or set hard_vocab_limit = false to accept fewer pieces",
         )
     return ByteLevelTokenizer(model, frequencies=frequencies)
 

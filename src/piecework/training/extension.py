@@ -1,4 +1,4 @@
-"""Extends an existing tokenizer: goes on with BPE training from its merges, on the counts of new text."""
+"""Extends an existing tokenizer: continues BPE training from its merges, on the counts of new text."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def extend(
 ) -> Extended[Tokenizer] | Extended[ByteLevelTokenizer]:
     """The tokenizer with `add` more pieces, learned from texts or from their counts; old pieces keep their ids.
 
-    Training goes on where the old tokenizer stops: text is cut into the old tokens, and the most frequent neighbours
+    Training continues where the old tokenizer stops: text is cut into the old tokens, and the most frequent neighbours
     are merged. Old merges come first, so text in which no new piece occurs is cut as before. Pairs that occur less
     often than `minimum_frequency` are not merged, so there can be fewer new pieces.
 
@@ -167,6 +167,6 @@ def refusal(tokenizer: Any, source: str = "") -> str:
     """Why a tokenizer of another kind cannot be extended."""
     kind = getattr(tokenizer, "kind", type(tokenizer).__name__)
     return (
-        f"{source or 'the tokenizer'} cannot be extended: {kind} has no merges to go on from."
+        f"{source or 'the tokenizer'} cannot be extended: {kind} has no merges to continue from."
         " SentencePiece BPE models and byte-level BPE (tokenizer.json, .tiktoken, tekken.json) can be extended"
     )

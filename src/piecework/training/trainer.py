@@ -234,7 +234,7 @@ def _check_size(recipe: Recipe, *, taken: int, found: int) -> None:
         raise VocabularyTooLargeError(
             largest,
             f"vocab_size = {recipe.vocab_size:,} is too large for this text: it allows at most {largest:,}{reason};"
-            " lower vocab_size, or set hard_vocab_limit = false to take what there is",
+            " lower vocab_size, or set hard_vocab_limit = false to accept fewer pieces",
         )
 
 

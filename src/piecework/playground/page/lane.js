@@ -10,7 +10,7 @@ const POSITIONS = 1000;
 
 let made = 0;
 
-// The tokenizers to choose from; those that are on this machine anyway in a group of their own.
+// The tokenizers to choose from. Those that are installed on this machine form a group of their own.
 export function options({ tokenizers, about }) {
   const option = (name) => el("option", { value: name }, name);
   const own = tokenizers.filter((name) => !about.known.includes(name)).map(option);

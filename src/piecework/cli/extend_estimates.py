@@ -1,4 +1,4 @@
-"""What extending changed, in numbers: before and after by language, by number of pieces, and words cut otherwise."""
+"""What extending changed: estimates by language and by number of pieces, and words that are split differently."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from piecework.evaluation.text_sample import TextSample
     from piecework.training.new_piece import Extended
 
-__all__ = ["Figures", "figures", "show_figures"]
+__all__ = ["ExtensionEstimates", "estimate_extension", "show_estimates"]
 
 _WORDS = 5
 
 
 @dataclass(frozen=True)
-class Figures:
+class ExtensionEstimates:
     """The numbers of an extension."""
 
     growths: Mapping[str, Growth]
     added: int
     replaced: bool
     words: Table | None
-    """Frequent words that are cut otherwise."""
+    """Frequent words that are split differently."""
     parallel: Table | None
     unasked: Sequence[str]
     """Languages that were not learned from."""
@@ -95,14 +95,14 @@ class Figures:
         return out.getvalue()
 
 
-def figures(
+def estimate_extension(
     extended: Extended[Any],
     samples: Mapping[str, TextSample],
     parallel: ParallelText | None,
     *,
     changed: Sequence[str] | None,
     threads: int,
-) -> Figures:
+) -> ExtensionEstimates:
     """Encode the samples once, and derive every number."""
     from piecework.evaluation.cut_words import cut_words
     from piecework.evaluation.growth import growth
@@ -111,7 +111,7 @@ def figures(
     both = {"before": extended.base, "after": extended.tokenizer}
     unasked = [language for language in samples if changed is not None and language not in changed]
     words = {language: samples[language].words() for language in unasked or samples}
-    return Figures(
+    return ExtensionEstimates(
         growth(extended, samples, threads=threads),
         len(extended.added),
         bool(extended.dropped),
@@ -121,13 +121,13 @@ def figures(
     )
 
 
-def show_figures(found: Figures, *, shown_on: str) -> None:
+def show_estimates(found: ExtensionEstimates, *, shown_on: str) -> None:
     """Write the tables to stdout."""
     from rich.console import Group
     from rich.text import Text
 
     if not found.growths:
-        stdout_console().print("no text to show figures on: give --eval FILE")
+        stdout_console().print("no text for estimates: give --eval FILE")
         return
     parts: list[Any] = [Text("Before and after", style="bold"), indented(_languages(found)), ""]
     if found.listed():
@@ -137,7 +137,7 @@ def show_figures(found: Figures, *, shown_on: str) -> None:
 
         parts += [Text("Premium on parallel text", style="bold"), *map(indented, parallel_table(found.parallel)), ""]
     if found.words is not None and found.words.rows():
-        title = "Frequent words that are cut otherwise"
+        title = "Frequent words that are split differently"
         if found.unasked:
             title += f", in languages that were not learned from ({', '.join(found.unasked)})"
         parts += [Text(title, style="bold"), indented(_words(found.words)), ""]
@@ -151,7 +151,7 @@ def _value(value: float | None, interval: tuple[float, float] | None = None) -> 
     return f"{value:.3f}" + (f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else "")
 
 
-def _languages(found: Figures) -> Any:
+def _languages(found: ExtensionEstimates) -> Any:
     table = new_table()
     for name in ("language", "tokens per word", "after", "bytes per token", "after", "tokens after / before"):
         table.add_column(name, justify="left" if name == "language" else "right", no_wrap=True)
@@ -167,7 +167,7 @@ def _languages(found: Figures) -> Any:
     return table
 
 
-def _curve(found: Figures) -> Any:
+def _curve(found: ExtensionEstimates) -> Any:
     table = new_table()
     table.add_column("language")
     for number in found.listed():
