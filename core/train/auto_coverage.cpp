@@ -41,8 +41,9 @@ void select_characters(TrainingResult& result, uint64_t budget) {
       std::partition_point(savings.begin(), savings.end(), [](const Saving& s) { return s.tokens > 0; }) -
       savings.begin());
 
-  // The selected single characters are those of rank below `limit` that no piece has. When a merge is added, the free
-  // places become fewer by at least one more than the selected characters do. So `limit` only falls.
+  // The selected single characters are those of rank below `limit` that are in no piece. A merge takes one entry of the
+  // vocabulary for itself and one for each new character, and removes at most these characters from the selected ones.
+  // So `limit` only falls.
   size_t limit = useful, selected = useful;
   uint64_t saved = 0;  // by merges, by characters of pieces and by selected characters
   for (size_t rank = 0; rank < useful; ++rank) saved += savings[rank].tokens;
@@ -80,16 +81,16 @@ void select_characters(TrainingResult& result, uint64_t budget) {
   for (const Merge& merge : result.merges) {
     visit_characters(merge.piece, [&](char32_t code) { savings[ranks.at(code)].in_piece = true; });
   }
-  std::vector<Character> of_pieces, single;
+  std::vector<Character> in_pieces, single;
   for (size_t rank = 0; rank < savings.size(); ++rank) {
     if (savings[rank].in_piece) {
-      of_pieces.push_back(savings[rank].character);
+      in_pieces.push_back(savings[rank].character);
     } else if (rank < useful && single.size() < best_selected) {
       single.push_back(savings[rank].character);
     }
   }
-  std::sort(of_pieces.begin(), of_pieces.end(), [](const Character& a, const Character& b) { return a.code < b.code; });
-  result.characters = std::move(of_pieces);
+  std::sort(in_pieces.begin(), in_pieces.end(), [](const Character& a, const Character& b) { return a.code < b.code; });
+  result.characters = std::move(in_pieces);
   result.characters.insert(result.characters.end(), single.begin(), single.end());
 }
 

@@ -30,7 +30,7 @@ def test_a_sentence() -> None:
 
 
 def test_word_types() -> None:
-    # Of one space and one word are: hej, du, hej again, and "hej.", which is two tokens.
+    # Units of one space and one word: hej, du, hej again, and "hej.", which is two tokens.
     assert totals("a hej du\tdu du hej  du hej.")["single_token_types"] == (2, 3)
 
 
@@ -128,7 +128,7 @@ def test_overall_is_the_text_of_all_languages() -> None:
     for metric in ("fertility", "split_words"):
         curves = [each.curve("sv", "overall", metric).values.tolist() for each in (found, together)]
         assert curves[0] == curves[1]
-    # What is asked for by language is as without it.
+    # Estimates by language are the same as without `overall`.
     alone = pw.evaluate(tokenizers, pw.count_units(texts))
     assert found.matrix("fertility").rows() == alone.matrix("fertility").rows()
     assert found.frequency_array("sv").tolist() == alone.frequency_array("sv").tolist()

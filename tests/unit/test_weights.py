@@ -117,7 +117,7 @@ def test_an_empty_cell_is_no_weight(folder: Path) -> None:
         ("category,sv,is\nlaw,1,1\n", 'w.csv: no row for category "books" of the corpus'),
         ('category,sv,is\nlaw,1,"0,5"\nbooks,1,1', 'w.csv:2: column 3 (is): "0,5": should be a number'),
         ('category,sv,is\nlaw,1,"1', "w.csv:2: not valid CSV"),
-        ("category,sv,is\nlaw,1,1,7\nbooks,1,1", 'w.csv:2: column 4: "7" has no language at the top'),
+        ("category,sv,is\nlaw,1,1,7\nbooks,1,1", 'w.csv:2: column 4: "7" has no language above it'),
         (b"category,sv,is\nl\xe5w,1,1", "w.csv: not valid UTF-8"),
     ],
 )

@@ -181,18 +181,18 @@ def _recipe(study: "Study | None", name: str | None, vocab_size: int | None, set
     from piecework.cli.recipe_options import resolve_recipe
 
     if study is None or name is not None:
-        return _of_words(resolve_recipe(name or SENTENCEPIECE[0], vocab_size, settings))
+        return _checked(resolve_recipe(name or SENTENCEPIECE[0], vocab_size, settings))
     if study.extend is not None:
         raise InputError("balance trains tokenizers from nothing, and this study extends one; give --recipe")
     if not settings and vocab_size is None:
-        return _of_words(study.recipe)
-    own, changes = _of_words(study.recipe), resolve_recipe("plain", vocab_size, settings)
+        return _checked(study.recipe)
+    own, changes = _checked(study.recipe), resolve_recipe("plain", vocab_size, settings)
     kept = {key: getattr(own, key) for key in own.model_fields_set}
     changed = {key: getattr(changes, key) for key in changes.model_fields_set}
     return type(own)(**{**kept, **changed})
 
 
-def _of_words(recipe: "AnyRecipe") -> "Recipe":
+def _checked(recipe: "AnyRecipe") -> "Recipe":
     from piecework.study.recipe import Recipe
 
     if not isinstance(recipe, Recipe):
