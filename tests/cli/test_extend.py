@@ -98,7 +98,7 @@ def test_other_kinds_of_sentencepiece_are_refused_with_the_reason(run: Run, tmp_
     )
     done = run("extend", "other.model", "--data", "a.txt", "--add", 5, "--out", "x")
     assert done.returncode == 1
-    assert f"cannot be extended: SentencePiece {model_type} has no merges to go on from" in done.stderr
+    assert f"cannot be extended: SentencePiece {model_type} has no merges to continue from" in done.stderr
     assert not (tmp_path / "x").exists()
 
 
