@@ -124,7 +124,7 @@ def test_the_recipe_is_honoured_on_texts() -> None:
 def test_what_cannot_be_trained_on() -> None:
     for source, message in (
         ("one text", "write \\[text\\]"),
-        (3, "are an iterable, or word counts, not int"),
+        (3, "are an iterable, or counts, not int"),
         ([1, 2], "text 0 is no str but int"),
         ([{"content": "x"}], 'record 0 has no field "text"; it has content; name one with text='),
         (pa.table({"content": ["x"]}), 'the table has no column "text"; it has content'),
