@@ -26,30 +26,12 @@ def _lines(text: str) -> Iterator[list[bytes]]:
             yield lines
 
 
-class _ArrowLines:
-    """The lines of a file as Arrow arrays that point into blocks of it: no Python object for a line."""
-
-    def __init__(self, text: str) -> None:
-        self._text = Path(text)
-
-    def iterchunks(self) -> Iterator[Any]:
-        numpy, pyarrow = importlib.import_module("numpy"), importlib.import_module("pyarrow")
-        with self._text.open("rb") as file:
-            while block := file.read(1 << 20) + file.readline():
-                ends = numpy.flatnonzero(numpy.frombuffer(block, numpy.uint8) == ord("\n")) + 1
-                if not len(ends) or ends[-1] != len(block):
-                    ends = numpy.append(ends, len(block))
-                offsets = numpy.concatenate(([0], ends)).astype(numpy.int64)
-                buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(block)]
-                yield pyarrow.Array.from_buffers(pyarrow.large_string(), len(ends), buffers)
-
-
 def train_piecework(text: str, out: str, vocab_size: str, threads: str) -> dict[str, Any]:
     import piecework
 
     recipe = piecework.Recipe.byte_level(PRESET, vocab_size=int(vocab_size), special_tokens=[])
-    counter = piecework.count_pre_tokens
-    counts = counter(_ArrowLines(text), pre_tokenizer=recipe.pre_tokenizer, threads=int(threads))
+    counter = piecework.count_pre_tokens_of_files
+    counts = counter(text, pre_tokenizer=recipe.pre_tokenizer, threads=int(threads))
     piecework.train(counts, recipe).save(out, force=True)
     return {"vocabulary": int(vocab_size)}
 

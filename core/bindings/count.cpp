@@ -249,6 +249,14 @@ void bind_count(nb::module_& m) {
           },
           nb::arg("texts"))
       .def("add_arrow", &add_arrow<PreTokenCounter>, nb::arg("array"))
+      .def(
+          "add_lines",
+          [](PreTokenCounter& counter, nb::bytes block) {
+            const std::string_view lines(block.c_str(), block.size());
+            nb::gil_scoped_release unlocked;
+            counter.add_lines(lines);
+          },
+          nb::arg("block"))
       .def_prop_ro("memory_bytes", &PreTokenCounter::memory_bytes)
       .def_prop_ro("invalid_bytes", &PreTokenCounter::invalid_bytes)
       .def("finish", &PreTokenCounter::finish, nb::call_guard<nb::gil_scoped_release>());

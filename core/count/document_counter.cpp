@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "count/pre_token_counter.hpp"
 #include "count/spill_file.hpp"
 #include "text/sort_by_text.hpp"
 #include "text/utf8.hpp"
@@ -20,7 +19,7 @@ void DocumentCounter::add_training(const std::vector<std::string_view>& document
 
 void DocumentCounter::add_training_document(std::string_view document, bool known_valid, uint64_t copies) {
   if (pre_tokenizer_) {
-    count_pre_tokens(*pre_tokenizer_, document, known_valid, training_, statistics_.invalid_bytes, copies);
+    pre_tokens_.add(*pre_tokenizer_, document, known_valid, statistics_.invalid_bytes, copies);
   } else {
     queue_document(document, known_valid, settings_, training_, statistics_, copies);
   }
@@ -75,10 +74,12 @@ PlacedBatch DocumentCounter::add_placed(const std::vector<std::string_view>& doc
 
 size_t DocumentCounter::memory_bytes() const {
   const size_t units = pre_token_units_ ? pre_token_units_->memory_bytes() : units_.memory_bytes();
-  return training_.memory_bytes() + units;
+  return training_.memory_bytes() + pre_tokens_.memory_bytes() + units;
 }
 
-WordTable DocumentCounter::take_training() { return std::exchange(training_, {}); }
+WordTable DocumentCounter::take_training() {
+  return pre_tokenizer_ ? pre_tokens_.take() : std::exchange(training_, {});
+}
 
 WordTable DocumentCounter::take_evaluation(bool plain) {
   return pre_token_units_ ? pre_token_units_->take(plain) : units_.take(plain);

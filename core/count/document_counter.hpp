@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "count/placer.hpp"
+#include "count/pre_token_counter.hpp"
 #include "count/pre_token_units.hpp"
 #include "count/unit_counter.hpp"
 #include "count/word_counter.hpp"
@@ -75,6 +76,7 @@ class DocumentCounter {
   std::optional<PreTokenizer> pre_tokenizer_;
   std::optional<PreTokenUnitCounter> pre_token_units_;
   WordTable training_;
+  PreTokenTable pre_tokens_;  // instead of training_, with a pre-tokenizer
   UnitCounter units_;
   CountStatistics statistics_;
 };

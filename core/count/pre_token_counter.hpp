@@ -5,18 +5,29 @@
 #include <string_view>
 #include <vector>
 
+#include "count/recent_words.hpp"
 #include "count/word_table.hpp"
 #include "pretokenize/pre_tokenizer.hpp"
 
 namespace piecework {
 
-// Adds the pre-tokens of a document to `table`, each with the count `copies`. Invalid UTF-8 becomes one U+FFFD for each
-// bad byte, and is counted in `invalid_bytes`.
-void count_pre_tokens(const PreTokenizer& pre_tokenizer, std::string_view document, bool known_valid, WordTable& table,
-                      uint64_t& invalid_bytes, uint64_t copies = 1);
+// Pre-tokens and their counts. A pre-token is a word that opens a line: it stands as it is, and a space in it is a
+// space.
+class PreTokenTable {
+ public:
+  // Adds the pre-tokens of a document, each with the count `copies`. Invalid UTF-8 becomes one U+FFFD for each bad
+  // byte, and is counted in `invalid_bytes`.
+  void add(const PreTokenizer& pre_tokenizer, std::string_view document, bool known_valid, uint64_t& invalid_bytes,
+           uint64_t copies = 1);
+  size_t memory_bytes() const { return table_.memory_bytes(); }
+  WordTable take();
+
+ private:
+  WordTable table_;
+  RecentWords recent_;
+};
 
 // One table a thread, merged at the end: the result is the same for any number of threads and any split into batches.
-// A pre-token is a word that opens a line: it stands as it is, and a space in it is a space.
 class PreTokenCounter {
  public:
   PreTokenCounter(const PreTokenizer& pre_tokenizer, unsigned threads)
@@ -26,13 +37,15 @@ class PreTokenCounter {
 
   // Documents stay where they are during the call. Invalid UTF-8 becomes one U+FFFD for each bad byte.
   void add(const std::vector<std::string_view>& documents, bool known_valid);
+  // Each line of the block, with its newline, is a document.
+  void add_lines(std::string_view block);
   size_t memory_bytes() const;
   uint64_t invalid_bytes() const;
   WordTable finish();
 
  private:
   struct alignas(64) Lane {
-    WordTable table;
+    PreTokenTable table;
     uint64_t invalid_bytes = 0;
   };
 

@@ -63,6 +63,10 @@ class WordTable {
         count);
     if (queued_ == kQueue) flush();
   }
+  void queue(const ShortKey& key, uint64_t count) {
+    put(key, count);
+    if (queued_ == kQueue) flush();
+  }
   void flush();
 
   // Counts each word once, adds the new ones, and writes the index of each to `indices`. `opens_line` has a byte per

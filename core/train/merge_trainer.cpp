@@ -84,7 +84,7 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
     }
     live_positions_ -= pair.positions;
     pairs_[best.pair].positions = 0;
-    if (positions_.size() > 2 * live_positions_ + (1 << 20)) compact();
+    if (is_sparse()) compact();
   }
   if (progress) progress(added, wanted);
   complete_ = added == wanted;

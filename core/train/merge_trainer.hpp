@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "system/growing_array.hpp"
 #include "train/chunk_text.hpp"
 #include "train/forbidden_pieces.hpp"
 #include "train/trainer.hpp"
@@ -127,6 +128,8 @@ class Trainer {
   }
   // Returns how many occurrences it merged, each as often as its chunk occurs.
   uint64_t apply(const Pair& pair, uint32_t symbol);
+  // Whether the lists of positions have many gaps.
+  bool is_sparse() const { return positions_.size() > live_positions_ + live_positions_ / 4 + (1 << 20); }
   void compact();
 
   // The queue of pairs: pair_queue.cpp.
@@ -146,7 +149,7 @@ class Trainer {
   std::vector<Symbol> symbols_;
   std::string texts_;
   std::vector<Pair> pairs_;
-  std::vector<uint32_t> positions_;  // the positions of all pairs: one rising list per pair, one after another
+  GrowingArray<uint32_t> positions_;  // the positions of all pairs: one rising list per pair, one after another
   uint64_t live_positions_ = 0;
   uint32_t merges_ = 0;
   bool complete_ = false;

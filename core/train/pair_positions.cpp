@@ -1,5 +1,6 @@
 // Where each pair is: finding pairs in the text, counting them again, and merging them.
 #include <algorithm>
+#include <cstring>
 
 #include "text/hash.hpp"
 #include "train/merge_trainer.hpp"
@@ -174,7 +175,6 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
     if (n.frequency >= floor_) total += n.positions;
   }
   live_positions_ += total - positions_.size();
-  if (total > positions_.capacity()) positions_.reserve(total + total / 4);  // doubling would waste more memory
   positions_.resize(total);
   for (NewPair& n : new_pairs_) {
     if (n.frequency < floor_) continue;
@@ -194,8 +194,7 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
 void Trainer::compact() {
   uint64_t to = 0;
   for (Pair& pair : pairs_) {
-    std::copy_n(positions_.begin() + static_cast<int64_t>(pair.first), pair.positions,
-                positions_.begin() + static_cast<int64_t>(to));
+    if (pair.positions) std::memmove(&positions_[to], &positions_[pair.first], pair.positions * sizeof(uint32_t));
     pair.first = to;
     to += pair.positions;
   }

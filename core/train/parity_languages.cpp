@@ -51,7 +51,7 @@ uint64_t ParityText::merge(uint32_t left, uint32_t right, uint32_t symbol) {
   live_positions_ -= pair.positions;
   pairs_[found->second].positions = 0;
   index_.erase(key(left, right));
-  if (positions_.size() > 2 * live_positions_ + (1 << 20)) compact();
+  if (is_sparse()) compact();
   return merged;
 }
 

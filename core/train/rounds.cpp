@@ -8,6 +8,7 @@
 // frequent, so no merge crosses it. What is left of rare words is often equal, and equal rows are folded into one. A
 // row of one symbol has no pair and is dropped.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "system/memory.hpp"
@@ -22,7 +23,7 @@ void Trainer::start_round() {
   next_length_ = 0;
   level_ = kLevels - 1;
   std::vector<Pair>().swap(pairs_);
-  std::vector<uint32_t>().swap(positions_);
+  positions_.clear();
   if (used_positions_ < text_.size() / 10 * 7) fold_text();
   find_pairs();
 }
@@ -37,10 +38,10 @@ bool Trainer::next_of_all_rounds(Candidate& best) {
 
 void Trainer::fold_text() {
   // Several pairs may share a bucket. Its sum is at least the frequency of each, so a pair in a small bucket is rare.
-  constexpr uint64_t kBuckets = 1 << 22;
-  std::vector<uint64_t> sums(kBuckets, 0);
+  const uint64_t buckets = std::bit_ceil(std::clamp<uint64_t>(used_positions_ / 8, 1 << 10, 1 << 22));
+  std::vector<uint64_t> sums(buckets, 0);
   const auto bucket = [&](uint32_t left, uint32_t right) -> uint64_t& {
-    return sums[hash_pair(left, right) >> 20 & (kBuckets - 1)];
+    return sums[hash_pair(left, right) >> 20 & (buckets - 1)];
   };
   visit_pairs([&](uint32_t p, uint32_t left, uint32_t right) { bucket(left, right) += text_.count_at(p); });
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from piecework.common.subset_name import SubsetName
     from piecework.corpus.clean_up import clean_up
     from piecework.counting.local import count
+    from piecework.counting.pre_token_files import count_pre_tokens_of_files
     from piecework.counting.pre_tokens import PreTokenCounts, count_pre_tokens
     from piecework.counting.spark_cluster import Cluster
     from piecework.counting.store import Counts
@@ -119,6 +120,7 @@ _HOMES = {
     "compare": "evaluation.compare",
     "count": "counting.local",
     "count_pre_tokens": "counting.pre_tokens",
+    "count_pre_tokens_of_files": "counting.pre_token_files",
     "count_units": "evaluation.units",
     "count_words": "counting.words",
     "edit": "tokenizer.edit",
@@ -187,6 +189,7 @@ __all__ = [
     "compare",
     "count",
     "count_pre_tokens",
+    "count_pre_tokens_of_files",
     "count_units",
     "count_words",
     "edit",

@@ -17,7 +17,8 @@ def hf_pre_tokenizer(pre_tokenizer: pw.PreTokenizer) -> pre_tokenizers.PreTokeni
     return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
 
 
-def hf_train(texts: Iterable[str], recipe: pw.ByteLevelRecipe) -> Tokenizer:
+def hf_train(texts: Iterable[str] | list[Path], recipe: pw.ByteLevelRecipe) -> Tokenizer:
+    """Trains on texts, or on files: then each line is a text."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = hf_pre_tokenizer(recipe.pre_tokenizer)
     tokenizer.decoder = decoders.ByteLevel()
@@ -29,7 +30,10 @@ def hf_train(texts: Iterable[str], recipe: pw.ByteLevelRecipe) -> Tokenizer:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(texts, trainer)
+    if isinstance(texts, list) and texts and isinstance(texts[0], Path):
+        tokenizer.train(list(map(str, texts)), trainer)
+    else:
+        tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
 

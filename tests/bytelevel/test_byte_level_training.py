@@ -135,6 +135,14 @@ def test_threads_order_and_batches_do_not_matter(stdlib_sources: list[str]) -> N
     assert pw.train(others, recipe).json_bytes == pw.train(counts, recipe).json_bytes
 
 
+def test_texts_and_records_are_counted_first(stdlib_sources: list[str]) -> None:
+    texts = stdlib_sources[::60]
+    recipe = pw.Recipe.byte_level("qwen2", vocab_size=2_000)
+    expected = train(texts, recipe).json_bytes
+    for source in (texts, [{"text": text} for text in texts], pa.table({"text": texts}), [t.encode() for t in texts]):
+        assert pw.train(source, recipe, threads=2).json_bytes == expected
+
+
 def test_sizes_nest() -> None:
     rng = random.Random(13)
     for _ in range(60):

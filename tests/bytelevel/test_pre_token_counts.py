@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pytest
 
 import piecework as pw
 from bytelevel.fuzzed_texts import fuzzed_texts
+from bytelevel.hugging_face import hf_train, saved_bytes
 
 TEXTS = [*fuzzed_texts(3_000, seed=5), "", "a" * 70_000, " " * 1000]
 
@@ -82,3 +85,45 @@ def test_bad_arguments() -> None:
         pw.count_pre_tokens("text", pre_tokenizer="gpt2")
     with pytest.raises(pw.InputError, match="threads"):
         pw.count_pre_tokens(["text"], pre_tokenizer="gpt2", threads=0)
+
+
+def test_lines_of_files_are_those_of_hugging_face(tmp_path: Path) -> None:
+    """A line with its newline is a text: the tokenizer is the one that `Tokenizer.train(files)` gives."""
+    lines = fuzzed_texts(3_000, seed=3)
+    joined = "\n".join(lines).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    (tmp_path / "one.txt").write_bytes(joined[: len(joined) // 2].encode())
+    (tmp_path / "two.txt").write_bytes(joined[len(joined) // 2 :].encode() + b"\n\r\nlast line without a newline")
+    files = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    recipe = pw.Recipe.byte_level("gpt4o", vocab_size=3_000)
+    counts = [pw.count_pre_tokens_of_files(files, pre_tokenizer="o200k", threads=n) for n in (1, 2, 5)]
+    assert counts[0] == counts[1] == counts[2]
+    by_newline = [line for path in files for line in BytesIO(path.read_bytes())]
+    assert counts[0] == pw.count_pre_tokens(by_newline, pre_tokenizer="o200k")
+    assert pw.train(counts[0], recipe).json_bytes == saved_bytes(hf_train(files, recipe), tmp_path)
+
+
+def test_files_of_other_kinds(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "hej"}\n')
+    with pytest.raises(pw.InputError, match=r"a\.jsonl: jsonl has records, not lines of text"):
+        pw.count_pre_tokens_of_files(tmp_path / "a.jsonl", pre_tokenizer="gpt2")
+    with gzip.open(tmp_path / "b.txt.gz", "wb") as file:
+        file.write("ett träd\ntvå träd\xff\n".encode())
+    counts = pw.count_pre_tokens_of_files([tmp_path / "b.txt.gz"], pre_tokenizer="gpt2")
+    assert counts == pw.count_pre_tokens(["ett träd\n", "två träd\xff\n"], pre_tokenizer="gpt2")
+    own = pw.PreTokenizer("custom", pattern=r"\S+|\s+")
+    slow = pw.count_pre_tokens_of_files([tmp_path / "b.txt.gz"], pre_tokenizer=own)
+    assert slow == pw.count_pre_tokens(["ett träd\n", "två träd\xff\n"], pre_tokenizer=own)
+
+
+def test_invalid_bytes_in_files(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"good\nb\xffd \xe2\x82\nend")
+    counts = pw.count_pre_tokens_of_files(tmp_path / "a.txt", pre_tokenizer="gpt2", threads=2)
+    assert counts == pw.count_pre_tokens([b"good\n", b"b\xffd \xe2\x82\n", b"end"], pre_tokenizer="gpt2")
+    assert counts.invalid_bytes == 3
+
+
+def test_counts_between_few_and_many_words() -> None:
+    """More distinct words than the cache in front of the table has slots, each in runs and again later."""
+    texts = [f" w{i % 9_000}" * (1 + i % 3) for i in range(30_000)]
+    counts = pw.count_pre_tokens(texts, pre_tokenizer="gpt2", threads=3)
+    assert dict(counts.items()) == Counter(part for text in texts for part in pw.PreTokenizer("gpt2").split(text))

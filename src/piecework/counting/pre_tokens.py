@@ -19,7 +19,7 @@ from piecework.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PreTokenCounter", "PreTokenCounts", "count_pre_tokens"]
+__all__ = ["PreTokenCounter", "PreTokenCounts", "as_pre_tokenizer", "check_threads", "count_pre_tokens"]
 
 _METADATA = b"piecework.pre_tokenizer"
 
@@ -55,7 +55,7 @@ class PreTokenCounts:
         except (pa.ArrowException, UnicodeEncodeError) as error:
             raise InputError(f"a pre-token must be a str that UTF-8 can hold: {error}") from error
         columns = [(pre_tokens, pa.array(counts.values(), pa.uint64()))]
-        return cls.from_columns(columns, pre_tokenizer=_as_pre_tokenizer(pre_tokenizer), source="the mapping")
+        return cls.from_columns(columns, pre_tokenizer=as_pre_tokenizer(pre_tokenizer), source="the mapping")
 
     @classmethod
     def from_columns(cls, batches: Iterable[tuple[Any, Any]], *, pre_tokenizer: PreTokenizer, source: str) -> Self:
@@ -192,10 +192,18 @@ class PreTokenCounter:
         except OverflowError as error:
             raise InputError(f"counting: {error}") from error
 
+    def add_lines(self, block: bytes) -> None:
+        """Adds the lines of a block, each with its newline and each a document."""
+        self._counter.add_lines(block)
+
     def finish(self) -> PreTokenCounts:
         """The counts of all that was added."""
         invalid_bytes = self._counter.invalid_bytes
-        return PreTokenCounts(self._counter.finish(), self._pre_tokenizer, invalid_bytes=invalid_bytes)
+        try:
+            table = self._counter.finish()
+        except OverflowError as error:
+            raise InputError(f"counting: {error}") from error
+        return PreTokenCounts(table, self._pre_tokenizer, invalid_bytes=invalid_bytes)
 
 
 def count_pre_tokens(texts: Any, *, pre_tokenizer: str | PreTokenizer, threads: int = 1) -> PreTokenCounts:
@@ -208,9 +216,8 @@ def count_pre_tokens(texts: Any, *, pre_tokenizer: str | PreTokenizer, threads: 
     """
     if isinstance(texts, str | bytes):
         raise InputError("count_pre_tokens takes an iterable of texts; for a single one write [text]")
-    if not 1 <= threads <= MOST_THREADS:
-        raise InputError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
-    pre_tokenizer = _as_pre_tokenizer(pre_tokenizer)
+    check_threads(threads)
+    pre_tokenizer = as_pre_tokenizer(pre_tokenizer)
     if not pre_tokenizer.is_native:
         return _count_slowly(texts, pre_tokenizer)
     counter = PreTokenCounter(pre_tokenizer, threads=threads)
@@ -231,5 +238,12 @@ def _count_slowly(texts: Any, pre_tokenizer: PreTokenizer) -> PreTokenCounts:
     return PreTokenCounts.from_mapping(counts, pre_tokenizer=pre_tokenizer)
 
 
-def _as_pre_tokenizer(pre_tokenizer: str | PreTokenizer) -> PreTokenizer:
+def check_threads(threads: int) -> None:
+    """Refuses numbers of threads that no machine has."""
+    if not 1 <= threads <= MOST_THREADS:
+        raise InputError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
+
+
+def as_pre_tokenizer(pre_tokenizer: str | PreTokenizer) -> PreTokenizer:
+    """The pre-tokenizer of this name, or the one that is given."""
     return PreTokenizer(pre_tokenizer) if isinstance(pre_tokenizer, str) else pre_tokenizer
