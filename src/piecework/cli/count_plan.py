@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from piecework.cli.output import indented, new_table, stdout_console, write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds
+from piecework.cli.training_estimate import streamed_training_bytes
 from piecework.common.exact import format_exact
 from piecework.counting.estimate import Estimate, SubsetEstimate, estimate_counting
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes
@@ -84,7 +85,7 @@ def _write_tables(console: Any, estimate: Estimate) -> None:
             f"{format_bytes(size.text_bytes)}{f' ({label})' if label else ''}",
             f"{size.distinct_words:,.0f}" if size.distinct_words < 1e6 else f"{size.distinct_words / 1e6:,.0f} million",
             format_bytes(size.stored_bytes),
-            format_bytes(size.memory_bytes),
+            format_bytes(streamed_training_bytes(round(size.distinct_words))),
         )
     lowest, highest = estimate.exponents
     console.print(
@@ -110,7 +111,7 @@ def _write_json(plan: Plan, budget: Budget, estimate: Estimate, memory_bytes: in
                     "text_bytes": round(size.text_bytes),
                     "distinct_words": round(size.distinct_words),
                     "stored_bytes": round(size.stored_bytes),
-                    "memory_bytes": round(size.memory_bytes),
+                    "memory_bytes": streamed_training_bytes(round(size.distinct_words)),
                 }
                 for size in estimate.tables
             ],

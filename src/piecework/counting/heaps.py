@@ -60,8 +60,6 @@ class WordTable:
     """The distinct words of one kind of text, and what each costs."""
 
     law: HeapsLaw
-    memory_bytes: float
-    """Memory of a distinct word in training."""
     stored_bytes: float
     """Size of a distinct word in train.parquet."""
 
@@ -75,7 +73,6 @@ class WordTable:
         for part in (texts[: max(1, len(texts) // FIRST_PART)], texts):
             counter = DocumentCounter(settings)
             counter.add_training(part)
-            memory_bytes = counter.memory_bytes
             table = counter.take()["train"]
             sizes.append((sum(map(len, part)), len(table)))
         if not len(table):
@@ -87,7 +84,6 @@ class WordTable:
         )
         return cls(
             HeapsLaw.through(*sizes),
-            memory_bytes=memory_bytes / len(table),
             stored_bytes=len(stored.getvalue()) / len(table),
         )
 
@@ -98,7 +94,6 @@ class TableSize:
 
     text_bytes: float
     distinct_words: float
-    memory_bytes: float
     stored_bytes: float
 
 
@@ -109,6 +104,5 @@ def table_size(tables: Sequence[tuple[WordTable, float]], text_bytes: float) -> 
     return TableSize(
         text_bytes=text_bytes,
         distinct_words=sum(count for _, count in words),
-        memory_bytes=sum(table.memory_bytes * count for table, count in words),
         stored_bytes=sum(table.stored_bytes * count for table, count in words),
     )
