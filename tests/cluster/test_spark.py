@@ -21,6 +21,7 @@ from piecework.counting.spark_cluster import Cluster
 from piecework.counting.store import Counts
 from piecework.errors import InputError
 from piecework.study.study import Study
+from piecework.training.trainer import train_any
 
 ALL = os.environ.get("PIECEWORK_PARITY") == "all"
 LARGEST = "law_no.jsonl.zst"
@@ -143,6 +144,17 @@ def test_languages_in_a_field(cluster: Cluster, tmp_path: Path) -> None:
     count(study, out=tmp_path / "local")
     on_cluster(study, tmp_path / "spark", cluster, shard_bytes=20_000)
     assert results(tmp_path / "spark") == results(tmp_path / "local")
+
+
+def test_pre_tokens(cluster: Cluster, tmp_path: Path) -> None:
+    """A byte-level study: the same files, and the same tokenizer from them."""
+    write_corpus(tmp_path / "data", made_up_corpus(300), files=2)
+    study = make_study(tmp_path / "data", recipe={"preset": "gpt4o", "vocab_size": 400})
+    here = count(study, out=tmp_path / "local")
+    there, told = on_cluster(study, tmp_path / "spark", cluster, shard_bytes=20_000, table_bytes=20_000)
+    assert not told
+    assert results(tmp_path / "spark") == results(tmp_path / "local")
+    assert train_any(there.training(), study.recipe).model == train_any(here.training(), study.recipe).model
 
 
 def test_a_task_that_fails_twice(

@@ -107,6 +107,16 @@ def test_counts_are_the_same(remote: RemotePath, corpus_folder: Path, tmp_path: 
         count(other, out=out)
 
 
+def test_pre_tokens_are_the_same(remote: RemotePath, corpus_folder: Path, tmp_path: Path) -> None:
+    recipe = {"preset": "llama3", "vocab_size": 400}
+    here = count(make_study(corpus_folder, recipe=recipe), out=tmp_path / "here")
+    study = make_study(tmp_path, corpus={"path": f"{remote}/{{category}}_{{language}}-*"}, recipe=recipe)
+    there = count(study, out=str(remote.parent / "out"), shard_bytes=20_000)
+    for name in RESULTS:
+        assert (remote.parent / "out" / "counts" / name).read_bytes() == result_bytes(tmp_path / "here", [name])[name]
+    assert there.training() == here.training()
+
+
 def test_the_command(remote: RemotePath, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(
         f'name = "stored"\n[corpus]\npath = "{remote}/{{category}}_{{language}}-*"\n[sampling]\ntrain = "50%"\n'
