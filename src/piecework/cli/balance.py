@@ -10,6 +10,7 @@ from piecework.cli.options import (
     CountType,
     FolderType,
     LocationType,
+    ParamType,
     parallel_option,
     pivot_option,
     read_parallel_option,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-class DurationType(click.ParamType[float]):
+class DurationType(ParamType[float]):
     """Seconds, as 90, 90s or 2min."""
 
     name = "time"
@@ -44,7 +45,7 @@ class DurationType(click.ParamType[float]):
         return float(match[1]) * {"s": 1, None: 1, "m": 60, "min": 60, "h": 3600}[match[2]]
 
 
-class TargetsType(click.ParamType[dict[str, float]]):
+class TargetsType(ParamType[dict[str, float]]):
     """Targets such as is=1.10,code=1."""
 
     name = "targets"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from piecework.cli.edited_files import EDITED_FILES, save_edited
-from piecework.cli.options import CountType, FolderType, LocationType
+from piecework.cli.options import CountType, FolderType, LocationType, ParamType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
 from piecework.errors import InputError
@@ -22,7 +22,7 @@ __all__ = ["command"]
 LISTED_PIECES = 12
 
 
-class Lengths(click.ParamType[tuple[int, int]]):
+class Lengths(ParamType[tuple[int, int]]):
     """The lengths of the shortest and the longest whitespace run, as 2:24."""
 
     name = "lengths"

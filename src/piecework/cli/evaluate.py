@@ -11,6 +11,7 @@ import click
 from piecework.cli.options import (
     WITHOUT_SPACES,
     LocationType,
+    ParamType,
     documents_option,
     parallel_option,
     parse_count,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-class SizeList(click.ParamType[tuple[int, ...]]):
+class SizeList(ParamType[tuple[int, ...]]):
     """Vocabulary sizes, separated by commas."""
 
     name = "sizes"

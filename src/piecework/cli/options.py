@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from click import ParamType
+
     from piecework.corpus.parallel_text import ParallelText
+else:
+
+    class ParamType(click.ParamType):
+        """click's, which takes the type of its values only from 8.4 on."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
+
 
 __all__ = [
     "WITHOUT_SPACES",
     "CountType",
     "FolderType",
     "LocationType",
+    "ParamType",
     "SizeType",
     "documents_option",
     "parallel_option",
@@ -63,7 +74,7 @@ def read_parallel_option(pattern: str | None, *, pivot: str | None, text_field: 
     return read_parallel(pattern, Path(), pivot=pivot, text_field=text_field)
 
 
-class LocationType(click.ParamType[Any]):
+class LocationType(ParamType[Any]):
     """A path on this machine, or a URI such as s3://bucket/folder.
 
     Parquet files and study files name paths as text; `as_text` refuses one that is not UTF-8.
@@ -110,7 +121,7 @@ class FolderType(LocationType):
         return folder
 
 
-class CountType(click.ParamType[int]):
+class CountType(ParamType[int]):
     """A whole number from 1, or from `least`, which may be written as 64k, 64_000 or 64,000."""
 
     name = "number"
@@ -149,7 +160,7 @@ def parse_count(text: str) -> int:
     return int(number)
 
 
-class SizeType(click.ParamType[int]):
+class SizeType(ParamType[int]):
     """An amount of memory such as 2GB."""
 
     name = "size"

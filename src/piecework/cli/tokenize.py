@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from piecework.cli.cluster_options import cluster_options, resolve_cluster
-from piecework.cli.options import LocationType, SizeType, documents_option, parse_count, text_field_option
+from piecework.cli.options import LocationType, ParamType, SizeType, documents_option, parse_count, text_field_option
 from piecework.cli.output import write_json
 from piecework.cli.skipped import warn_about_skipped
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-class _Sizes(click.ParamType[Any]):
+class _Sizes(ParamType[Any]):
     """Vocabulary sizes with commas between them, as 32000,64k."""
 
     name = "sizes"
