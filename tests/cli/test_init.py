@@ -173,6 +173,17 @@ def test_the_output_of_a_study_is_no_corpus(run: Run, tmp_path: Path) -> None:
     assert len(find_subsets(Study.load(tmp_path / "study.toml"))) == 2
 
 
+def test_sizes_have_room_for_the_characters(run: Run, tmp_path: Path) -> None:
+    letters = random.Random(1)
+    words = ["".join(chr(0x4E00 + letters.randrange(1500)) for _ in range(6)) for _ in range(3000)]
+    record = "".join(f'{{"text": "{" ".join(words[start : start + 10])}"}}\n' for start in range(0, 3000, 10))
+    write(tmp_path, "data/zh.jsonl", "data/ja.jsonl", record=record)
+    assert run("init", "data").returncode == 0
+    assert Study.load(tmp_path / "study.toml").analysis.vocab_sizes == (2048, 4096, 8192)
+    done = run("run", "study.toml")
+    assert done.returncode == 0, done.stderr
+
+
 def test_no_code_tokens_without_code_and_a_size_that_fits(run: Run, tmp_path: Path) -> None:
     letters = random.Random(1)
     words = ["".join(letters.choices("abdefgiklmnoprstuvå", k=6)) for _ in range(1000)]

@@ -142,10 +142,11 @@ def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
 
 
 def _sizes_that_fit(survey: "Survey", sizes: tuple[int, ...], *, has_code: bool) -> tuple[int, ...]:
-    """Return vocabulary sizes that so little text can fill: training says how many pieces there are."""
+    """Return vocabulary sizes that so little text can fill, and that have room for its characters: training says it."""
     from piecework.corpus.readers import open_batches
     from piecework.counting.words import WordCounter
     from piecework.errors import VocabularyTooLargeError
+    from piecework.evaluation.curves import Sizes
     from piecework.study.recipe import CODE_TOKENS, Recipe
     from piecework.training.trainer import train
 
@@ -155,7 +156,8 @@ def _sizes_that_fit(survey: "Survey", sizes: tuple[int, ...], *, has_code: bool)
             counter.add(batch.documents)
     recipe = Recipe.gpt_sw3(vocab_size=sizes[-1], user_defined_symbols=CODE_TOKENS if has_code else ())
     try:
-        train(counter.finish(), recipe)
+        smallest = Sizes.of(train(counter.finish(), recipe)).smallest
+        return tuple(size for size in sizes if size >= smallest)
     except VocabularyTooLargeError as error:
         # A part of the text is held out, so that training has fewer pieces.
         largest = int(error.largest * FITTING_SHARE) // 128 * 128
