@@ -40,7 +40,7 @@ bool Trainer::mergeable(uint32_t left, uint32_t right) const {
 // Not split: anywhere but at its end, or with treat_whitespace_as_suffix at its start. Pieces of ▁ alone are an option.
 bool Trainer::marks_allow(const Symbol& left, const Symbol& right) const {
   if (left.all_marks && right.all_marks) return rule_.allow_whitespace_only_pieces;
-  const Symbol& outer = rule_.treat_whitespace_as_suffix ? right : left;  // it has the ▁ at the right place
+  const Symbol& outer = rule_.treat_whitespace_as_suffix ? right : left;  // the one that may have ▁
   const Symbol& inner = rule_.treat_whitespace_as_suffix ? left : right;
   if (rule_.split_by_whitespace) return !inner.has_mark && !(outer.all_marks && outer.length > 1);
   return !inner.all_marks;

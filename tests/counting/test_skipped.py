@@ -1,4 +1,4 @@
-"""Records that cannot be used: counted exactly, their first places named, however the files are cut; --strict."""
+"""Records that cannot be used: counted exactly, with the locations of the first, however files are cut; --strict."""
 
 import json
 from pathlib import Path

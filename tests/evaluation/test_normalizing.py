@@ -84,7 +84,7 @@ def test_totals_of_every_size(name: str, texts: dict[str, list[str]]) -> None:
         assert rows[language]["bytes"] == sum(len(text.encode()) for text in found)
 
 
-def test_what_units_do_not_tell() -> None:
+def test_models_whose_tokens_do_not_follow_from_units() -> None:
     texts = {"en": ["a\u00a0 b  c", "a b c d"]}
 
     def evaluate(**settings: Any) -> None:

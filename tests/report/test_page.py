@@ -1,4 +1,4 @@
-"""The page: every section from the tables' own figures, all data escaped, nothing from elsewhere."""
+"""The page: every section from the tables' own values, all data escaped, nothing from elsewhere."""
 
 import base64
 import hashlib
@@ -69,10 +69,10 @@ def test_all_sections_and_figures(page: Element) -> None:
 
 def test_every_figure_has_all_that_a_reader_needs(page: Element) -> None:
     for figure in page.all("figure"):
-        title, reading = figure.all("h3")[0].text, figure.all("figcaption")[0].all("p")[0].text
+        title, how_to_read = figure.all("h3")[0].text, figure.all("figcaption")[0].all("p")[0].text
         assert len(title) > 15, title
-        assert any(character.isdigit() for character in title), f"a finding has figures: {title}"
-        assert len(reading) > 30
+        assert any(character.isdigit() for character in title), f"a finding has a number: {title}"
+        assert len(how_to_read) > 30
         drawings = figure.all("svg")
         assert len(drawings) == 2
         for drawing in drawings:
@@ -140,7 +140,7 @@ def test_nothing_comes_from_elsewhere(source: str, page: Element) -> None:
     assert "url(" not in style
 
 
-def test_the_figures_are_those_of_the_tables(hostile: StudyResults, page: Element) -> None:
+def test_the_values_are_those_of_the_tables(hostile: StudyResults, page: Element) -> None:
     rows = hostile.tables["metrics"].where(tokenizer="multilingual", metric="fertility").rows()
     expected = {str(row["value"]) for row in rows if row["value"] is not None}
     figure = next(each for each in page.all("figure") if each.attributes["id"] == "metrics")
@@ -214,6 +214,6 @@ def test_what_is_missing_is_left_out(bare: StudyResults) -> None:
     assert "nan" not in page.text.lower().replace("finan", "")
 
 
-def test_no_figure_is_not_a_number(source: str) -> None:
+def test_every_number_in_a_figure_is_finite(source: str) -> None:
     for drawing in re.findall(r"<svg.*?</svg>", source, re.DOTALL):
         assert not re.search(r"\b(nan|inf|None)\b", drawing)

@@ -94,7 +94,7 @@ def read_ranks(
         name = next((known for part, known in _NAMED.items() if part in stem), None)
         pre_tokenizer = PreTokenizer(name or _DEFAULT)
         if name is None:
-            note = f"the file has no pattern to split text; used is the pattern of {_DEFAULT}"
+            note = f"the file has no pattern to split text; the pattern of {_DEFAULT} is used"
     special = dict(special_tokens or {})
     if not special and "p50k" in stem:
         special = {"<|endoftext|>": 50_256}

@@ -19,7 +19,7 @@ AnyCounts = TypeVar("AnyCounts", WordCounts, PreTokenCounts)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParityCounts(Generic[AnyCounts]):
-    """The counts of each language, in the order in which equally long development texts are served."""
+    """The counts of each language. Of languages with equally long development texts, the first one is served."""
 
     training: Mapping[str, AnyCounts]
     development: Mapping[str, AnyCounts]
@@ -33,7 +33,7 @@ class ParityCounts(Generic[AnyCounts]):
 def parity_counts(
     training: Any, development: Mapping[str, Any] | None, count: Callable[[Any], AnyCounts]
 ) -> ParityCounts[AnyCounts]:
-    """Both by language; `count` makes counts from what is no counts yet.
+    """Training and development counts by language. `count` turns texts into counts.
 
     Development text should say the same in every language, as parallel text does: then equal lengths are fair.
     """
@@ -44,7 +44,7 @@ def parity_counts(
         )
     if not isinstance(development, Mapping):
         raise RecipeError(
-            "parity = true needs development= texts or counts by language, best parallel ones: they say which language"
+            "parity = true needs development= texts or counts by language, best parallel text: it shows which language"
             " is worst off"
         )
     if missing := [language for language in training if language not in development]:
