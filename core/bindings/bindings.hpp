@@ -9,6 +9,7 @@ namespace nb = nanobind;
 
 void bind_pretokenize(nb::module_& m);
 void bind_count(nb::module_& m);
+void bind_documents(nb::module_& m);
 void bind_train(nb::module_& m);
 void bind_model(nb::module_& m);
 void bind_packed_ids(nb::module_& m);

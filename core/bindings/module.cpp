@@ -28,6 +28,7 @@ NB_MODULE(_core, m) {
 
   bind_pretokenize(m);
   bind_count(m);
+  bind_documents(m);
   bind_train(m);
   bind_model(m);
   bind_packed_ids(m);

@@ -200,3 +200,8 @@ def test_only_bindings_know_python() -> None:
     for path in sorted(CORE.rglob("*.[ch]pp")):
         knows_python = re.search(r"#include <(nanobind|Python)", path.read_text(encoding="utf-8")) is not None
         assert not knows_python or path.parent.name == "bindings", path
+
+
+def test_binding_files_stay_short() -> None:
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in CORE.glob("bindings/*.cpp")}
+    assert {name: length for name, length in lengths.items() if length > 300} == {}

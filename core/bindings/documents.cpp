@@ -1,0 +1,150 @@
+// Bindings for counting documents: where the sample puts each, and the counter of both sides.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings/arrow.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/indices.hpp"
+#include "bindings/text.hpp"
+#include "count/document_counter.hpp"
+#include "text/arrow_strings.hpp"
+#include "text/line_documents.hpp"
+#include "text/normalizer.hpp"
+#include "text/utf8.hpp"
+
+namespace piecework {
+namespace {
+
+// Units, sorted or in no order.
+auto take_evaluation(DocumentCounter& counter, bool plain, bool ordered) {
+  UnitColumns columns;
+  {
+    nb::gil_scoped_release unlocked;
+    const WordTable table = counter.take_evaluation(plain);
+    table.visit_each(ordered ? DocumentCounter::sorted_units(table) : all_indices(table),
+                     [&](uint32_t index) { columns.add(DocumentCounter::unit_at(table, index)); });
+  }
+  return columns.take();
+}
+
+// Documents as Python strings, as bytes, or as an Arrow array, and what keeps them alive.
+PlacedBatch add_placed(DocumentCounter& counter, nb::handle documents, const Placer& placer, nb::bytes prefix,
+                       std::optional<std::tuple<bool, bool, uint64_t>> best, uint64_t long_enough) {
+  BestPassage passage;
+  if (best) passage = {true, std::get<0>(*best), std::get<1>(*best), std::get<2>(*best)};
+  const std::string_view before(prefix.c_str(), prefix.size());
+  if (nb::hasattr(documents, "__arrow_c_array__")) {
+    const ArrowInput input(documents);
+    const std::vector<std::string_view> texts = arrow_strings(*input.schema, *input.array);
+    nb::gil_scoped_release unlocked;
+    return counter.add_placed(texts, false, placer, before, passage, long_enough);
+  }
+  const TextBatch batch = texts_of(nb::cast<nb::sequence>(documents));
+  nb::gil_scoped_release unlocked;
+  return counter.add_placed(batch.views, batch.known_valid, placer, before, passage, long_enough);
+}
+
+auto side_of(const PlacedSide& side) { return std::tuple{side.documents, side.characters, side.bytes}; }
+
+// The offsets and the text of a large_utf8 column; nothing if the block is not valid UTF-8.
+std::optional<std::tuple<View<int64_t>, View<uint8_t>>> line_documents(nb::bytes block) {
+  LineDocuments lines;
+  {
+    const std::string_view text(block.c_str(), block.size());
+    nb::gil_scoped_release unlocked;
+    if (find_invalid_utf8(text) != text.size()) return std::nullopt;
+    lines = find_line_documents(text);
+  }
+  return std::tuple{to_view<int64_t>(std::move(lines.offsets)), to_view<uint8_t>(std::move(lines.data))};
+}
+
+}  // namespace
+
+void bind_documents(nb::module_& m) {
+  nb::class_<Placer>(m, "Placer")
+      .def(
+          "__init__",
+          [](Placer* self, uint64_t seed, uint64_t last_not_evaluated, uint64_t last_trainable,
+             std::vector<uint64_t> last_trained) {
+            new (self) Placer(seed, {last_not_evaluated, last_trainable, std::move(last_trained)});
+          },
+          nb::arg("seed"), nb::kw_only(), nb::arg("last_not_evaluated"), nb::arg("last_trainable"),
+          nb::arg("last_trained"))
+      .def(
+          "place",
+          [](const Placer& placer, nb::bytes text) {
+            const Placement found = placer.place({text.c_str(), text.size()});
+            return std::tuple{found.copies, found.evaluation, found.bucket, found.rank};
+          },
+          nb::arg("text"));
+
+  nb::class_<PlacedBatch>(m, "PlacedBatch")
+      .def_prop_ro("train", [](const PlacedBatch& batch) { return side_of(batch.train); })
+      .def_prop_ro("eval", [](const PlacedBatch& batch) { return side_of(batch.eval); })
+      .def_prop_ro("unused", [](const PlacedBatch& batch) { return side_of(batch.unused); })
+      .def_ro("train_copies", &PlacedBatch::train_copies)
+      .def_ro("passages", &PlacedBatch::passages);
+
+  m.def("line_documents", &line_documents, nb::arg("block"));
+
+  nb::class_<DocumentCounter>(m, "DocumentCounter")
+      .def(
+          "__init__",
+          [](DocumentCounter* self, size_t max_line_bytes, std::shared_ptr<const Normalizer> normalizer, Split split,
+             const PreTokenizer* pre_tokenizer) {
+            if (pre_tokenizer) {
+              new (self) DocumentCounter(*pre_tokenizer);
+            } else {
+              new (self) DocumentCounter(CountSettings{max_line_bytes, std::move(normalizer), split});
+            }
+          },
+          nb::kw_only(), nb::arg("max_line_bytes") = 0, nb::arg("normalizer") = nb::none(),
+          nb::arg("split") = Split::words, nb::arg("pre_tokenizer") = nb::none())
+      .def(
+          "add_training",
+          [](DocumentCounter& counter, nb::sequence documents, uint64_t copies) {
+            const TextBatch batch = texts_of(documents);
+            nb::gil_scoped_release unlocked;
+            counter.add_training(batch.views, batch.known_valid, copies);
+          },
+          nb::arg("documents"), nb::arg("copies"))
+      .def(
+          "add_evaluation",
+          [](DocumentCounter& counter, nb::sequence documents, const std::vector<uint8_t>& buckets, nb::bytes prefix) {
+            const TextBatch batch = texts_of(documents);
+            const std::string_view before(prefix.c_str(), prefix.size());
+            nb::gil_scoped_release unlocked;
+            counter.add_evaluation(batch.views, buckets, before);
+          },
+          nb::arg("documents"), nb::arg("buckets"), nb::arg("prefix"))
+      .def("add_placed", &add_placed, nb::arg("documents"), nb::arg("placer"), nb::kw_only(), nb::arg("prefix"),
+           nb::arg("best").none(), nb::arg("long_enough"))
+      .def_prop_ro("memory_bytes", &DocumentCounter::memory_bytes)
+      .def_prop_ro("statistics", &DocumentCounter::statistics)
+      .def("take_training", &DocumentCounter::take_training)
+      .def("take_evaluation", &take_evaluation, nb::arg("plain"), nb::kw_only(), nb::arg("ordered") = true)
+      .def(
+          "write_training",
+          [](DocumentCounter& counter, nb::bytes path) {
+            const std::string file = path_of(path);
+            nb::gil_scoped_release unlocked;
+            return counter.write_training(file);
+          },
+          nb::arg("path"))
+      .def(
+          "write_evaluation",
+          [](DocumentCounter& counter, nb::bytes path, bool plain) {
+            const std::string file = path_of(path);
+            nb::gil_scoped_release unlocked;
+            return counter.write_evaluation(plain, file);
+          },
+          nb::arg("path"), nb::arg("plain"));
+}
+
+}  // namespace piecework
