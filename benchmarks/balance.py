@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import RESULTS, Contender, interleave, save
-from benchmarks.text import REPOSITORY
+from benchmarks.text import REPOSITORY, texts_by_language
 
 SIZES = (64_000, 16_000)
 MERGES = 8_000
@@ -76,20 +76,7 @@ def balance_job(shared: Path, size: int) -> dict[str, Any]:
 
 
 def texts(shared: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    import io
-
-    import zstandard
-
-    training: dict[str, list[str]] = {}
-    for path in sorted((shared / "corpus").glob("*.jsonl.zst")):
-        found = training.setdefault(path.name.removesuffix(".jsonl.zst").rpartition("_")[2], [])
-        size = sum(map(len, found))
-        with path.open("rb") as file:
-            for line in io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(file), encoding="utf-8"):
-                if size > LARGEST_CHARACTERS:
-                    break
-                found.append(json.loads(line)["text"])
-                size += len(found[-1])
+    training = texts_by_language(shared / "corpus", most_characters=LARGEST_CHARACTERS)
     development = {
         language: [
             json.loads(line)["text"]

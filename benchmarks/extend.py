@@ -4,7 +4,6 @@ Usage: python -m benchmarks.extend [--corpus DIR] [--add N] [--rounds N]. Needs 
 """
 
 import argparse
-import io
 import json
 import os
 import re
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import RESULTS, Contender, interleave, save
-from benchmarks.text import REPOSITORY
+from benchmarks.text import REPOSITORY, texts_by_language
 
 NAMES = ("mistral", "gpt2", "qwen3")
 LANGUAGES = ("is", "sv", "da", "no", "en")
@@ -23,29 +22,13 @@ LARGEST_CHARACTERS = 6_000_000
 HELD_OUT = 10  # each tenth document is kept for the figures
 
 
-def read(corpus: Path) -> dict[str, list[str]]:
-    import zstandard
-
-    texts: dict[str, list[str]] = {}
-    for path in sorted(corpus.glob("*.jsonl.zst")):
-        found = texts.setdefault(path.name.removesuffix(".jsonl.zst").rpartition("_")[2], [])
-        size = sum(map(len, found))
-        with path.open("rb") as file:
-            for line in io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(file), encoding="utf-8"):
-                if size > LARGEST_CHARACTERS:
-                    break
-                found.append(json.loads(line)["text"])
-                size += len(found[-1])
-    return texts
-
-
 def job(kind: str, name: str, corpus: Path, add: int) -> dict[str, Any]:
     import piecework as pw
     from piecework.training.extension import count_for
 
     sys.path.insert(0, str(REPOSITORY / "tests"))
     tokenizer: Any = pw.load_tokenizer(f"known:{name}")
-    texts = read(corpus)
+    texts = texts_by_language(corpus, most_characters=LARGEST_CHARACTERS)
     learned = [text for language in LEARNED for at, text in enumerate(texts[language]) if at % HELD_OUT]
     counts = count_for(tokenizer, learned)
     started = time.process_time()

@@ -276,3 +276,20 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def texts_by_language(corpus: Path, *, most_characters: int) -> dict[str, list[str]]:
+    """The documents of the development corpus by language, up to this many characters of each source."""
+    import zstandard
+
+    texts: dict[str, list[str]] = {}
+    for path in sorted(corpus.glob("*.jsonl.zst")):
+        found = texts.setdefault(path.name.removesuffix(".jsonl.zst").rpartition("_")[2], [])
+        size = sum(map(len, found))
+        with path.open("rb") as file:
+            for line in io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(file), encoding="utf-8"):
+                if size > most_characters:
+                    break
+                found.append(json.loads(line)["text"])
+                size += len(found[-1])
+    return texts
