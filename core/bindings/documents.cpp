@@ -70,12 +70,12 @@ void bind_documents(nb::module_& m) {
   nb::class_<Placer>(m, "Placer")
       .def(
           "__init__",
-          [](Placer* self, uint64_t seed, uint64_t last_not_evaluated, uint64_t last_trainable,
-             std::vector<uint64_t> last_trained) {
-            new (self) Placer(seed, {last_not_evaluated, last_trainable, std::move(last_trained)});
+          [](Placer* self, uint64_t seed, uint64_t last_not_evaluated, uint64_t last_trainable, uint64_t last_of_more,
+             uint64_t more_copies, uint64_t fewer_copies) {
+            new (self) Placer(seed, {last_not_evaluated, last_trainable, last_of_more, more_copies, fewer_copies});
           },
           nb::arg("seed"), nb::kw_only(), nb::arg("last_not_evaluated"), nb::arg("last_trainable"),
-          nb::arg("last_trained"))
+          nb::arg("last_of_more"), nb::arg("more_copies"), nb::arg("fewer_copies"))
       .def(
           "place",
           [](const Placer& placer, nb::bytes text) {

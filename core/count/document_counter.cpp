@@ -59,7 +59,7 @@ PlacedBatch DocumentCounter::add_placed(const std::vector<std::string_view>& doc
     if (placement.evaluation) {
       add_evaluation_document(document, placement.bucket, prefix);
     } else if (placement.copies) {
-      batch.train_copies += placement.copies;
+      batch.train_copies = add_counts(batch.train_copies, placement.copies);
       if (prefix.empty() || pre_tokenizer_) {
         add_training_document(document, known_valid, placement.copies);
       } else {

@@ -1,7 +1,6 @@
 // Decides how each document of a subset is used: for training, for evaluation or not at all, by a hash of its text.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -19,16 +18,18 @@ struct Placement {
 
 // The limits of piecework.corpus.sampling.Sampler for one subset. They are inclusive, so that 2⁶⁴ is representable.
 struct PlacementLimits {
-  uint64_t last_not_evaluated;         // greater hashes evaluate
-  uint64_t last_trainable;             // greater hashes never train
-  std::vector<uint64_t> last_trained;  // hashes up to item k train at least k + 1 times; descending
+  uint64_t last_not_evaluated;  // greater hashes evaluate
+  uint64_t last_trainable;      // greater hashes never train
+  uint64_t last_of_more;        // hashes up to this one train more_copies times, the others fewer_copies times
+  uint64_t more_copies;
+  uint64_t fewer_copies;
 };
 
 class Placer {
  public:
   static constexpr uint8_t kBuckets = 32;
 
-  Placer(uint64_t seed, PlacementLimits limits) : hash_(seed), limits_(std::move(limits)) {}
+  Placer(uint64_t seed, PlacementLimits limits) : hash_(seed), limits_(limits) {}
 
   Placement place(std::string_view text) const {
     const KeyedBlake2b::Digest digest = hash_.digest(text);
@@ -36,9 +37,7 @@ class Placer {
     const uint64_t rank = digest.low;
     if (rank > limits_.last_not_evaluated) return {rank, 0, true, bucket};
     if (rank > limits_.last_trainable) return {rank, 0, false, bucket};
-    const auto& last = limits_.last_trained;
-    const auto end = std::partition_point(last.begin(), last.end(), [&](uint64_t limit) { return rank <= limit; });
-    return {rank, static_cast<uint64_t>(end - last.begin()), false, bucket};
+    return {rank, rank <= limits_.last_of_more ? limits_.more_copies : limits_.fewer_copies, false, bucket};
   }
 
  private:

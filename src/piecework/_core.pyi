@@ -90,7 +90,14 @@ class WordCounter:
 
 class Placer:
     def __init__(
-        self, seed: int, *, last_not_evaluated: int, last_trainable: int, last_trained: Sequence[int]
+        self,
+        seed: int,
+        *,
+        last_not_evaluated: int,
+        last_trainable: int,
+        last_of_more: int,
+        more_copies: int,
+        fewer_copies: int,
     ) -> None: ...
     def place(self, text: bytes) -> tuple[int, bool, int, int]: ...
 

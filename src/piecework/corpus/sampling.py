@@ -89,19 +89,17 @@ class Sampler:
     def placer(self, subset: SubsetName) -> _core.Placer:
         """Decides the same for whole batches of documents of this subset, in the core."""
         limits = self._limits[subset]
-        exact, period = limits.exact_train, self._period
-        scale = exact.denominator * period.denominator
-        exact_scaled, period_scaled = int(exact * scale), int(period * scale)
-        # A hash trains at least k + 1 times if it is less than ceil(exact - k·period).
-        last_trained = [min(limits.train, _ONE) - 1] if limits.train else []
-        if limits.train > self._trainable:
-            further = range(period_scaled, exact_scaled, period_scaled)
-            last_trained += [min(-((start - exact_scaled) // scale), _ONE) - 1 for start in further]
+        # Hashes below the period train ceil((exact - hash) / period) times. That is one of two numbers: `fewer`, or one
+        # more where the hash is less than the rest.
+        fewer = max(ceil(limits.exact_train / self._period) - 1, 0)
+        rest = ceil(limits.exact_train - fewer * self._period)
         return _core.Placer(
             self._seed,
             last_not_evaluated=limits.evaluation - 1,
             last_trainable=self._trainable - 1,
-            last_trained=last_trained,
+            last_of_more=max(rest - 1, 0),
+            more_copies=fewer + (rest > 0),
+            fewer_copies=fewer,
         )
 
     def bucket(self, text: bytes) -> int:
