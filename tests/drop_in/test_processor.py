@@ -59,6 +59,23 @@ def assert_same(name: str, call: Callable[[Any], Any], **arguments: Any) -> None
 
 
 @pytest.mark.parametrize("name", SETTINGS)
+def test_arguments_by_position(name: str) -> None:
+    """The arguments have the order of SentencePiece 0.2.3, in which the second one of `encode` is no type."""
+    calls: list[Callable[[Any], Any]] = [
+        lambda processor: processor.encode("väntar på", True, True, True),
+        lambda processor: processor.encode("väntar på", str),
+        lambda processor: processor.encode(["väntar", "på"], None, None, None, None, None, None, None, 2, None, str),
+        lambda processor: processor.decode([5, 6], str),
+        lambda processor: processor.decode([5, 6], "offset_mapping"),
+        lambda processor: processor.decode_ids([5, 6], bytes),
+        lambda processor: processor.normalize(" väntar  på", True),
+        lambda processor: type(processor)(None, model(name), str, True, True).encode("väntar på"),
+    ]
+    for call in calls:
+        assert_same(name, call)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("kind", [int, str, bytes, "numpy", "proto", "serialized_proto", "offset_mapping", "other"])
 def test_encode(name: str, kind: Any) -> None:
     ours, theirs = both(name)

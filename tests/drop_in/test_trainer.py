@@ -125,6 +125,15 @@ def test_the_first_sentences(input_format: str) -> None:
     assert trained(BOTH[0], lines, **arguments) == trained(BOTH[1], lines, **arguments)
 
 
+def test_a_shuffled_sample_that_takes_all_sentences() -> None:
+    """SentencePiece draws nothing where every sentence has room in the sample. Empty and dropped lines do not count."""
+    lines = [f"c{number} d{number % 3}" for number in range(150)] + ["", "a▅", "x" * 300]
+    arguments = {"input_sentence_size": 150, "max_sentence_length": 200, "vocab_size": 120, "hard_vocab_limit": False}
+    assert trained(BOTH[0], lines, **arguments) == trained(BOTH[1], lines, **arguments)
+    with pytest.raises(NotImplementedError, match="random generator of a release"):
+        trained(BOTH[0], [*lines, "one more"], **arguments)
+
+
 @pytest.mark.parametrize("line", ["a", "a\tb", "a\t0", "a\t1\t2", "a\t-1"])
 def test_lines_that_are_no_tsv(line: str) -> None:
     for trainer in BOTH:
@@ -224,7 +233,6 @@ def test_too_large_a_vocabulary_says_the_same_size() -> None:
 def test_what_is_not_here_says_so() -> None:
     for arguments, reason in (
         ({"model_type": "unigram"}, "BPE"),
-        ({"input_sentence_size": 101}, "random"),
         ({"pretokenizer": str.split}, "word counts"),
     ):
         with pytest.raises(NotImplementedError, match=reason):

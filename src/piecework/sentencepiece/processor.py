@@ -37,7 +37,6 @@ class SentencePieceProcessor(LoadedModel):
         self,
         model_file: str | None = None,
         model_proto: bytes | None = None,
-        *,
         out_type: ReturnType | None = None,
         add_bos: bool = False,
         add_eos: bool = False,
@@ -75,7 +74,6 @@ class SentencePieceProcessor(LoadedModel):
     def encode(
         self,
         input: Any,  # noqa: A002  # SentencePiece's name
-        *,
         add_bos: bool | None = None,
         add_eos: bool | None = None,
         reverse: bool | None = None,
@@ -180,7 +178,6 @@ class SentencePieceProcessor(LoadedModel):
     def decode(
         self,
         input: Any,  # noqa: A002
-        *,
         return_type: Any = None,
         out_type: Any = None,
         num_threads: int | None = None,
@@ -243,7 +240,7 @@ class SentencePieceProcessor(LoadedModel):
         """The decoded text as a message with pieces, ids, surfaces and offsets in bytes."""
         return self.decode(input, return_type="proto", **arguments)
 
-    def normalize(self, input: Any, *, with_offsets: bool | None = None) -> Any:  # noqa: A002
+    def normalize(self, input: Any, with_offsets: bool | None = None) -> Any:  # noqa: A002
         """The text as the model sees it; with the offset of each of its characters in the input, if asked for."""
         if isinstance(input, list):
             if any(isinstance(text, list) for text in input):
@@ -288,6 +285,9 @@ class _Options:
     """What is put around the tokens of a text."""
 
     def __init__(self, *, add_bos: bool, add_eos: bool, reverse: bool, emit_unk_piece: bool) -> None:
+        for option in (add_bos, add_eos, reverse, emit_unk_piece):
+            if not hasattr(type(option), "__bool__"):  # as of `encode(text, str)`, where the type is meant
+                raise TypeError(f"{option!r} is neither true nor false; name the type: out_type={option!r}")
         self._add_bos, self._add_eos, self._reverse, self._emit_unk_piece = add_bos, add_eos, reverse, emit_unk_piece
 
     @property

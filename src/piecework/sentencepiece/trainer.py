@@ -107,8 +107,9 @@ def train_model(
         is_tsv = given.get("input_format") == "tsv"
         texts: Iterable[str | bytes] = _file_blocks(given["input"]) if sentences is None else map(_stripped, sentences)
         counter = WordCounter(max_sentence_length=longest, normalization=recipe.normalization(), split=recipe.split())
-        if limit := _sentence_limit(given):
-            texts = islice(_usable(_single_lines(texts), longest, is_tsv=is_tsv), limit)
+        if size := _sentence_limit(given):
+            usable = _usable(_single_lines(texts), longest, is_tsv=is_tsv)
+            texts = _sample(usable, size, shuffle=given.get("shuffle_input_sentence", True))
         counts = _count_weighted(_single_lines(texts), counter) if is_tsv else _count(texts, counter)
         tokenizer = train(counts, recipe, progress=progress)
     except VocabularyTooLargeError as error:
@@ -153,19 +154,23 @@ def _file_blocks(paths: list[str]) -> Iterator[bytes]:
 
 
 def _sentence_limit(given: Mapping[str, Any]) -> int:
-    """How many sentences to take from the start; 0 for all."""
+    """The most sentences to take; 0 for all."""
     size = int(given.get("input_sentence_size", 0))
-    if size <= 0:
-        return 0
-    if size <= 100:
+    if 0 < size <= 100:
         raise RuntimeError(f"input_sentence_size = {size} must be 0 or more than 100")
-    if given.get("shuffle_input_sentence", True):
+    return max(size, 0)
+
+
+def _sample(sentences: Iterable[bytes], size: int, *, shuffle: bool) -> Iterator[bytes]:
+    """The first sentences. With `shuffle` all of them; more than `size` are refused."""
+    rest = iter(sentences)
+    yield from islice(rest, size)
+    if shuffle and next(rest, None) is not None:
         raise NotImplementedError(
-            f"input_sentence_size = {size} with shuffle_input_sentence = true is not supported: the sample depends on"
-            " the random generator of a release. Counting needs little memory: leave it out to train on all sentences,"
-            " or set shuffle_input_sentence=false to take the first ones"
+            f"input_sentence_size = {size} with shuffle_input_sentence = true is not supported for more sentences than"
+            " that: the sample depends on the random generator of a release. Counting needs little memory: leave it out"
+            " to train on all sentences, or set shuffle_input_sentence=false to take the first ones"
         )
-    return size
 
 
 def _count(texts: Iterable[str | bytes], counter: WordCounter) -> WordCounts:
@@ -261,11 +266,11 @@ class SentencePieceTrainer:
     @staticmethod
     def train(
         arg: str | None = None,
+        logstream: BinaryIO | None = None,  # noqa: ARG004  # accepted, as there is nothing to log
         *,
         sentence_iterator: Iterator[str | bytes] | None = None,
         sentence_reader: Iterator[str | bytes] | None = None,
         model_writer: ModelWriter | None = None,
-        logstream: BinaryIO | None = None,  # noqa: ARG004  # accepted, as there is nothing to log
         **arguments: object,
     ) -> bool | None:
         """Train from keywords, or from a string of flags such as "--input=a.txt --model_prefix=m --model_type=bpe".
