@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+import tokenizers
+import transformers
 
 import piecework as pw
 from piecework.tokenizer.load import load_tokenizer
@@ -38,6 +41,14 @@ def _set(*path: str | int, value: Any) -> Callable[[Any], None]:
         (_set("model", "byte_fallback", value=True), "model.byte_fallback = True"),
         (_set("model", "end_of_word_suffix", value="</w>"), "model.end_of_word_suffix = '</w>'"),
         (_set("normalizer", value={"type": "NFC"}), "normalizer NFC"),
+        (_set("normalizer", value={"type": "Sequence", "normalizers": [{"type": "NFC"}]}), "normalizer NFC"),
+        (_set("decoder", value={"type": "Metaspace"}), "decoder Metaspace"),
+        (
+            _set("decoder", value={"type": "Sequence", "decoders": [{"type": "ByteLevel"}, {"type": "Strip"}]}),
+            "decoder ByteLevel, Strip",
+        ),
+        (_set("pre_tokenizer", "use_regex", value=False), "ByteLevel with use_regex = false alone, which cuts nothing"),
+        (_set("added_tokens", 0, "id", value=300), "the id 300 of '<s>', to which tokenizers gives 0"),
         (_set("pre_tokenizer", value=None), "pre_tokenizer: none"),
         (_set("pre_tokenizer", value={"type": "Metaspace"}), "Metaspace; the last must be ByteLevel"),
         (_set("pre_tokenizer", "add_prefix_space", value=True), "add_prefix_space = true"),
@@ -55,6 +66,77 @@ def test_unsupported_parts_are_named(
         pw.ByteLevelTokenizer.load(path)
     assert f"{path}: not supported: " in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_added_tokens_have_the_ids_of_tokenizers_or_are_refused(
+    tokenizer: pw.ByteLevelTokenizer, tmp_path: Path
+) -> None:
+    """tokenizers takes the id of the vocabulary, or the next free one, whatever the file says."""
+    rng = random.Random(5)
+    path = tmp_path / "tokenizer.json"
+    loaded = refused = 0
+    for _ in range(150):
+        content = orjson.loads(tokenizer.json_bytes)
+        texts = rng.sample(["ro", "ros", "<a>", "<b>", "", "a rose", "Ġa", "e", "é"], rng.randint(1, 5))
+        for number, text in enumerate(texts):
+            wanted = content["model"]["vocab"].get(text, 260 + number)
+            flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+            entry = {
+                "id": wanted + rng.choice((0, 0, 0, 0, 1)),
+                "content": text,
+                **flags,
+                "special": rng.random() < 0.5,
+            }
+            content["added_tokens"].append(entry)
+        path.write_bytes(orjson.dumps(content))
+        try:
+            found = pw.ByteLevelTokenizer.load(path)
+        except pw.ModelError as error:
+            assert "to which tokenizers gives" in str(error)
+            refused += 1
+            continue
+        loaded += 1
+        rust = tokenizers.Tokenizer.from_file(str(path))
+        for added in (found.model.special_tokens, found.model.added_tokens):
+            assert {text: rust.token_to_id(text) for text in added} == dict(added)
+        for text in ("a rose is <a> rose", "<b><a> ros", "e é Ġa a"):
+            ids = found.encode(text, allowed_special="all")
+            assert ids == rust.encode(text, add_special_tokens=False).ids
+            if "é" not in texts and "Ġa" not in texts:  # the library takes their characters for bytes
+                assert found.decode(ids) == text == rust.decode(ids, skip_special_tokens=False)
+    assert loaded > 20
+    assert refused > 20
+
+
+def test_bytes_that_are_merged_to_the_id_of_an_added_token_come_back(
+    tokenizer: pw.ByteLevelTokenizer, tmp_path: Path
+) -> None:
+    content = orjson.loads(tokenizer.json_bytes)
+    number = content["model"]["vocab"]["Ġros"]
+    content["added_tokens"].append({"id": number, "content": "Ġros", "special": False, "normalized": False})
+    content["added_tokens"][-1] |= {"single_word": False, "lstrip": False, "rstrip": False}
+    (tmp_path / "tokenizer.json").write_bytes(orjson.dumps(content))
+    loaded = pw.ByteLevelTokenizer.load(tmp_path)
+    assert number in loaded.encode("a rosy")
+    assert loaded.decode(loaded.encode("a rosy")) == "a rosy"
+
+
+def test_what_a_file_does_besides_ids_is_saved_again(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    """The post-processor puts <s> in front in transformers; truncation and padding do not act here."""
+    rust = tokenizers.Tokenizer.from_str(tokenizer.json_bytes.decode())
+    rust.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    rust.enable_truncation(4)
+    rust.enable_padding(length=6)
+    rust.save(str(tmp_path / "tokenizer.json"))
+    loaded = pw.ByteLevelTokenizer.load(tmp_path)
+    assert loaded.encode(TEXTS[0]) == tokenizer.encode(TEXTS[0])
+    loaded.resize(258).save(tmp_path / "again")
+    parts = [orjson.loads((folder / "tokenizer.json").read_bytes()) for folder in (tmp_path, tmp_path / "again")]
+    for name in ("post_processor", "truncation", "padding"):
+        assert parts[0][name] == parts[1][name] is not None
+    assert (tmp_path / "tokenizer.json").read_bytes() == loaded.json_bytes
+    auto = transformers.AutoTokenizer.from_pretrained(tmp_path / "again")
+    assert auto("a rose")["input_ids"] == [0, *loaded.resize(258).encode("a rose")]
 
 
 def test_all_unsupported_parts_are_named_at_once(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:

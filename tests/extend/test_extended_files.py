@@ -78,6 +78,8 @@ def test_merges(name: str, tmp_path: Path) -> None:
     loaded.post_processor = None
     ids = extended.tokenizer.encode_batch(texts)
     assert ids == [encoding.ids for encoding in loaded.encode_batch(texts, add_special_tokens=False)]
+    special = {**tokenizer.model.special_tokens, **tokenizer.model.added_tokens}
+    assert {text: loaded.token_to_id(text) for text in special} == special
     again = pw.ByteLevelTokenizer.load(tmp_path)
     assert again.encode_batch(texts) == ids
     if as_json:
@@ -120,3 +122,25 @@ def test_tekken(tmp_path: Path) -> None:
     again = pw.ByteLevelTokenizer.load(tmp_path / "tekken.json")
     assert again.vocab_size == tokenizer.vocab_size + 300
     assert again.encode_batch(texts) == extended.tokenizer.encode_batch(texts)
+
+
+def test_special_tokens_outside_the_vocabulary_keep_their_ids(tmp_path: Path) -> None:
+    """Llama 3's layout: tokenizers would number them anew, after the new pieces."""
+    texts = icelandic()
+    trained = pw.train(texts, pw.Recipe.byte_level(pre_tokenizer="llama3", vocab_size=400))
+    rust = tokenizers.Tokenizer.from_str(trained.json_bytes.decode())
+    rust.add_special_tokens(["<|begin|>", "<|end|>"])
+    rust.add_tokens(["<own>"])
+    original = rust.to_str(pretty=True).encode()
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(original)
+    extended = pw.extend(pw.ByteLevelTokenizer.load(path), texts, add=20)
+    save_extended(extended, tmp_path / "more", original=original)
+    loaded = tokenizers.Tokenizer.from_file(str(tmp_path / "more/tokenizer.json"))
+    auto = transformers.AutoTokenizer.from_pretrained(tmp_path / "more")
+    for number, text in enumerate(("<|begin|>", "<|end|>", "<own>"), 400):
+        assert loaded.token_to_id(text) == auto.convert_tokens_to_ids(text) == number
+    marked = [f"<|begin|>{text}<own>" for text in texts]
+    expected = [encoding.ids for encoding in loaded.encode_batch(marked, add_special_tokens=False)]
+    assert extended.tokenizer.encode_batch(marked, allowed_special="all") == expected
+    assert max(map(max, expected)) >= 403

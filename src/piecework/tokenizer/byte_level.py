@@ -135,7 +135,7 @@ class ByteLevelTokenizer:
         tokens = list(self.model.tokens)
         for added in (self.model.special_tokens, self.model.added_tokens):
             for text, number in added.items():
-                tokens[number] = text.encode()
+                tokens[number] = tokens[number] or text.encode()  # bytes that are merged to the id come first
         return tokens
 
     @cached_property

@@ -15,6 +15,10 @@ from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge
 __all__ = ["UnsupportedPartsError", "config_bytes", "json_bytes", "read_json"]
 
 
+_KEPT_PARTS = ("truncation", "padding", "post_processor", "decoder")
+"""Parts that change no id of a text: `encode` gives the ids of a whole text, without what a post-processor adds."""
+
+
 class UnsupportedPartsError(ModelError):
     """A file has parts that Piecework does not run itself; the message names each."""
 
@@ -32,7 +36,7 @@ def json_bytes(model: ByteLevelModel) -> bytes:
         "normalizer": None,
         "pre_tokenizer": _pre_tokenizer(model.pre_tokenizer),
         "post_processor": None,
-        "decoder": _byte_level(use_regex=True, add_prefix_space=True),
+        "decoder": _DECODER,
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -45,6 +49,7 @@ def json_bytes(model: ByteLevelModel) -> bytes:
             "vocab": {text: number for number, text in enumerate(texts) if text},
             "merges": [[texts[left], texts[right]] for left, right, _ in model.merges],
         },
+        **model.file_parts,  # in the places that the parts have above
     }
     return orjson.dumps(content, option=orjson.OPT_INDENT_2)
 
@@ -77,7 +82,7 @@ def read_json(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
     vocabulary: dict[str, int] = content["model"].get("vocab")
     if not isinstance(vocabulary, dict) or not isinstance(content["model"].get("merges"), list):
         raise ModelError(f"{source}: the model has no vocab, or no merges")
-    added = content.get("added_tokens") or []
+    added = [token for token in content.get("added_tokens") or [] if token["content"]]  # tokenizers ignores empty ones
     special = {token["content"]: token["id"] for token in added if token.get("special")}
     others = {token["content"]: token["id"] for token in added if not token.get("special")}
     size = 1 + max([*vocabulary.values(), *special.values(), *others.values()], default=-1)
@@ -95,7 +100,9 @@ def read_json(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
                 f"{source}: the token {text!r} has a character that stands for no byte: {error.args[0]!r}"
             ) from error
     whole = bool(content["model"].get("ignore_merges"))
-    return ByteLevelModel(tokens, pre_tokenizer, special, others, merges, whole)
+    usual = {"decoder": _DECODER}
+    parts = {name: content[name] for name in _KEPT_PARTS if content.get(name) not in (None, usual.get(name))}
+    return ByteLevelModel(tokens, pre_tokenizer, special, others, merges, whole, file_parts=parts)
 
 
 def _vocabulary_texts(model: ByteLevelModel) -> list[str]:
@@ -128,6 +135,9 @@ def _byte_level(*, use_regex: bool, add_prefix_space: bool = False) -> dict[str,
     return {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
 
 
+_DECODER = _byte_level(use_regex=True, add_prefix_space=True)
+
+
 def _pre_tokenizer(pre_tokenizer: PreTokenizer) -> dict[str, Any]:
     if pre_tokenizer == PreTokenizer("gpt2"):
         return _byte_level(use_regex=True)
@@ -148,11 +158,37 @@ def _problems(content: Mapping[str, Any]) -> Iterator[str]:
             yield f"model.{name} = {model[name]!r}"
     normalizer = content.get("normalizer")
     if normalizer and not (normalizer.get("type") == "Sequence" and not normalizer.get("normalizers")):
-        yield f"normalizer {normalizer.get('type')}"
+        yield f"normalizer {', '.join(_types(normalizer, 'normalizers'))}"
     for token in content.get("added_tokens") or ():
         for name in ("single_word", "lstrip", "rstrip"):
             if token.get(name):
                 yield f"added_tokens: {name} of {token['content']!r}"
+    yield from _other_ids(content)
+    decoder = content.get("decoder")
+    if decoder and (types := _types(decoder, "decoders")) != ["ByteLevel"]:
+        yield f"decoder {', '.join(types)}"
+
+
+def _types(part: Mapping[str, Any], steps: str) -> list[str]:
+    """The type of a part, or the types of its steps."""
+    return [str(each.get("type")) for each in (part.get(steps, []) if part.get("type") == "Sequence" else [part])]
+
+
+def _other_ids(content: Mapping[str, Any]) -> Iterator[str]:
+    """Added tokens whose id in the file is not the one that `tokenizers` gives them when it reads the file.
+
+    It takes the id of the vocabulary, and numbers the other added tokens after the vocabulary, without gaps.
+    """
+    vocabulary = content["model"].get("vocab")
+    if not isinstance(vocabulary, dict):
+        return
+    given: dict[str, int] = {}
+    for token in content.get("added_tokens") or ():
+        if not (text := token["content"]) or text in given:
+            continue
+        given[text] = vocabulary.get(text, max(len(vocabulary), 1 + max(given.values(), default=-1)))
+        if given[text] != token["id"]:
+            yield f"added_tokens: the id {token['id']} of {text!r}, to which tokenizers gives {given[text]}"
 
 
 def _read_pre_tokenizer(part: Mapping[str, Any] | None) -> PreTokenizer:
@@ -169,6 +205,8 @@ def _read_pre_tokenizer(part: Mapping[str, Any] | None) -> PreTokenizer:
         if splits:
             raise InputError("ByteLevel with use_regex = true after other steps")
         return PreTokenizer("gpt2")
+    if not splits:
+        raise InputError("ByteLevel with use_regex = false alone, which cuts nothing")
     return PreTokenizer.from_patterns(*map(_read_pattern, splits))
 
 

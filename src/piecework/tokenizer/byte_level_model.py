@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from piecework.common.pre_tokenizer import PreTokenizer
 
@@ -30,3 +31,5 @@ class ByteLevelModel:
     """Whether a pre-token that is a token becomes that token without merging."""
     note: str = ""
     """What had to be assumed to load it; empty if nothing."""
+    file_parts: Mapping[str, Any] = field(default_factory=dict)
+    """Parts of a `tokenizer.json` that change no id of a text, as the post-processor: it is saved with them."""

@@ -104,6 +104,10 @@ def _extended_json(extended: Extended[ByteLevelTokenizer], content: dict[str, An
         left, right = (characters_of_bytes(tokens[number]) for number in piece.parts)
         spelled[left + right] = piece.id
         kept.append(f"{left} {right}" if as_text else [left, right])
+    if extended.added:
+        # tokenizers numbers added tokens after the vocabulary, unless the vocabulary has their ids.
+        for token in content.get("added_tokens") or ():
+            spelled.setdefault(token["content"], token["id"])
     model["vocab"], model["merges"] = spelled, kept
     return orjson.dumps(content, option=orjson.OPT_INDENT_2)
 
