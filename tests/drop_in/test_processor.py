@@ -176,11 +176,41 @@ def test_names_of_methods() -> None:
 def test_what_is_not_here_says_so() -> None:
     processor = SentencePieceProcessor(model_proto=model("plain"))
     for name in dir(processor):
-        if name.lower().replace("_", "").startswith(("nbest", "sample", "parallel")):
+        if name.lower().replace("_", "").startswith(("nbest", "sample")):
             with pytest.raises(NotImplementedError, match="use the package sentencepiece"):
                 getattr(processor, name)("ab")
     with pytest.raises(NotImplementedError):
         processor.encode("ab", enable_sampling=True, nbest_size=-1, alpha=0.1)
+
+
+PARALLEL = [f"ParallelEncode{suffix}" for suffix in ("", "AsIds", "AsPieces", "AsNumpy", "AsProto")]
+PARALLEL += [f"parallel_encode{suffix}" for suffix in ("", "_as_ids", "_as_pieces", "_as_numpy", "_as_proto")]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_parallel_encode(name: str) -> None:
+    """Equal for every length of a chunk. Pieces of unknown characters are refused: chunks cut them in SentencePiece."""
+    rng = random.Random(name)
+    ours, theirs = both(name)
+    long = "".join(rng.choice(["a", "b ", "  ", "字", "<x>", "ä", "\n", "1"]) for _ in range(500))
+    for method in PARALLEL:
+        for given in (*TEXTS, long, long.encode(), TEXTS, [], None):
+            for chunk_len in (1, 7, 10**6, 0, "3", None):
+                options: dict[str, Any] = {"chunk_len": chunk_len, "num_threads": 2}
+                if not method.lower().endswith("proto"):
+                    options |= {"add_bos": rng.random() < 0.3, "reverse": rng.random() < 0.3}
+                results = [outcome(lambda p=p, o=options: getattr(p, method)(given, **o)) for p in (ours, theirs)]  # noqa: B023
+                if results[0] is NotImplementedError:
+                    assert method.lower().endswith(("pieces", "proto"))
+                    texts = given if isinstance(given, list) else [given]
+                    assert any(theirs.unk_id() in theirs.encode(text) for text in texts)
+                else:
+                    assert results[0] == results[1], (method, options)
+    for kind in (str, bytes, "offset_mapping", "other"):
+        for more in ({}, {"emit_unk_piece": True}):
+            options = {"chunk_len": 3, "num_threads": 2, "return_type": kind, **more}
+            for given in ("ab a", []):
+                assert_same(name, lambda processor, o=options, g=given: processor.parallel_encode(g, **o))
 
 
 def test_defaults_of_the_processor() -> None:
@@ -258,6 +288,14 @@ def test_pickle() -> None:
         ("decode", ["y", b"\xff"]),
         ("decode", [[b"\xff"], ["y"]]),
         ("encode_as_offset_mapping", b"\xff y"),
+        *(
+            ("encode_as_offset_mapping", ["a", text])
+            for text in (b"\xed\xa0\x80", b"y\xe2\x82", b"\xff y", b"a\xc3z d")
+        ),
+        ("decode", [-1, 3, 2**31]),
+        ("decode", [[], [3, 10**6], ["a"]]),
+        ("decode", [[3, -1], [None]]),
+        ("decode", [["a"], [3]]),
         ("piece_to_id", bytearray(b"y")),
     ],
 )

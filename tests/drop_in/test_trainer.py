@@ -1,6 +1,9 @@
 """Training through SentencePiece's arguments: the bytes of the package `sentencepiece`, and its kinds of errors."""
 
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,8 +133,20 @@ def test_a_shuffled_sample_that_takes_all_sentences() -> None:
     lines = [f"c{number} d{number % 3}" for number in range(150)] + ["", "a▅", "x" * 300]
     arguments = {"input_sentence_size": 150, "max_sentence_length": 200, "vocab_size": 120, "hard_vocab_limit": False}
     assert trained(BOTH[0], lines, **arguments) == trained(BOTH[1], lines, **arguments)
-    with pytest.raises(NotImplementedError, match="random generator of a release"):
+    with pytest.raises(NotImplementedError, match="another sample in each process"):
         trained(BOTH[0], [*lines, "one more"], **arguments)
+
+
+def test_sentencepiece_draws_another_sample_in_each_process() -> None:
+    """The reason why a shuffled sample is refused: a second process gives another model, and a seed changes nothing."""
+    program = (
+        "import io, sentencepiece as package; package.set_random_generator_seed(1); model = io.BytesIO();"
+        "package.SentencePieceTrainer.train(sentence_iterator=map(chr, range(0x4E00, 0x5000)), model_writer=model,"
+        "model_type='bpe', vocab_size=900, hard_vocab_limit=False, character_coverage=1.0, input_sentence_size=101,"
+        "minloglevel=2); print(hash(model.getvalue()))"
+    )
+    command, environment = [sys.executable, "-c", program], {**os.environ, "PYTHONHASHSEED": "0"}
+    assert len({subprocess.check_output(command, env=environment) for _ in range(2)}) == 2
 
 
 @pytest.mark.parametrize("line", ["a", "a\tb", "a\t0", "a\t1\t2", "a\t-1"])

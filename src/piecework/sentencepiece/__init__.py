@@ -2,7 +2,8 @@
 
     from piecework.sentencepiece import SentencePieceTrainer, SentencePieceProcessor
 
-Sampling, n-best lists and models other than BPE are not here; what is not here raises NotImplementedError.
+Sampling, n-best lists and models other than BPE are not here; what is not here raises NotImplementedError. Of the
+package's other names, such as `SentencePieceNormalizer`, none is here.
 """
 
 from piecework.sentencepiece.processor import SentencePieceProcessor

@@ -161,18 +161,15 @@ class LoadedModel:
         return lambda piece_id: self._tokenizer._vocabulary.types[piece_id] == number
 
     def _each(self, ids: Any, function: Callable[[int], Result]) -> Result | list[Result]:
-        if isinstance(ids, int | np.integer):
-            self._check([int(ids)])
-            return function(int(ids))
-        numbers = int_list(ids)
+        is_one = isinstance(ids, int | np.integer)
+        numbers = int_list([ids] if is_one else ids)
         self._check(numbers)
-        return [function(number) for number in numbers]
+        results = [function(number) for number in numbers]
+        return results[0] if is_one else results
 
     def _check(self, ids: Iterable[int]) -> None:
         size = self.get_piece_size()
         for number in ids:
-            if not -(1 << 31) <= number < 1 << 31:
-                raise TypeError(f"id {number} does not fit into 32 bits")
             if not 0 <= number < size:
                 raise IndexError(f"id {number} is not in the vocabulary of {size:,} pieces")
 
@@ -204,11 +201,13 @@ def as_text(text: str | bytes | bytearray) -> str:
 
 
 def int_list(ids: Any) -> list[int]:
-    """Ids as a list; TypeError if they are no integers."""
-    if isinstance(ids, np.ndarray) and np.issubdtype(ids.dtype, np.integer):
-        return [int(number) for number in ids]
-    if isinstance(ids, Sequence | Set | ValuesView | Generator | array) and not isinstance(ids, str | bytes):
-        numbers = list(ids)
-        if all(isinstance(number, int | np.integer) for number in numbers):
-            return [int(number) for number in numbers]
-    raise TypeError("ids are integers, in a list, a tuple, a set or an array")
+    """Ids as a list; TypeError if they are no integers of 32 bits."""
+    is_array = isinstance(ids, np.ndarray) and np.issubdtype(ids.dtype, np.integer)
+    is_sequence = isinstance(ids, Sequence | Set | ValuesView | Generator | array) and not isinstance(ids, str | bytes)
+    numbers: list[Any] = list(ids) if is_array or is_sequence else [None]
+    if not all(isinstance(number, int | np.integer) for number in numbers):
+        raise TypeError("ids are integers, in a list, a tuple, a set or an array")
+    for number in numbers:
+        if not -(1 << 31) <= number < 1 << 31:
+            raise TypeError(f"id {number} does not fit into 32 bits")
+    return [int(number) for number in numbers]

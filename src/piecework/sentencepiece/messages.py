@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-__all__ = ["SentencePieceText", "TextInBytes"]
+__all__ = ["SentencePieceText", "TextInBytes", "character_offsets"]
 
 _PIECE = (("piece", "TEXT"), ("id", "UINT32"), ("surface", "TEXT"), ("begin", "UINT32"), ("end", "UINT32"))
 
@@ -40,3 +40,20 @@ def _declare(text_type: str) -> type[Any]:
 
 SentencePieceText = _declare("STRING")
 TextInBytes = _declare("BYTES")
+
+
+def character_offsets(text: bytes) -> list[int]:
+    """The character at each offset of a text, and at its end.
+
+    Of bytes that are not UTF-8, SentencePiece takes the length of a character from the first byte alone.
+
+    >>> character_offsets("aå".encode()), character_offsets(b"\xe2\x82")
+    ([0, 1, 1, 2], [0, 0, 1])
+    """
+    offsets: list[int] = []
+    characters = 0
+    while len(offsets) < len(text):
+        first = text[len(offsets)]
+        offsets += [characters] * (1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4)
+        characters += 1
+    return [*offsets[: len(text)], characters]

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from piecework.sentencepiece.decoding import decode_pieces
-from piecework.sentencepiece.loaded_model import LoadedModel, as_text, int_list
-from piecework.sentencepiece.messages import SentencePieceText, TextInBytes
+from piecework.sentencepiece.encode_options import EncodeOptions
+from piecework.sentencepiece.loaded_model import LoadedModel, int_list
+from piecework.sentencepiece.messages import SentencePieceText, TextInBytes, character_offsets
 
 __all__ = ["SentencePieceProcessor"]
 
@@ -17,6 +18,10 @@ ReturnType = type[int] | type[str] | type[bytes] | Literal["proto", "serialized_
 
 _RETURN_TYPES = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
 _NOT_HERE = "sampling and n-best lists are not here; use the package sentencepiece"
+_UNKNOWN_IN_CHUNKS = (
+    "parallel_encode gives ids, and pieces of known characters: SentencePiece cuts the pieces of unknown ones where its"
+    " chunks end; use encode"
+)
 
 Result = TypeVar("Result")
 
@@ -95,7 +100,7 @@ class SentencePieceProcessor(LoadedModel):
             raise NotImplementedError(_NOT_HERE)
         _ = nbest_size, alpha, thread_pool
         threads = self._threads(num_threads)
-        options = _Options(
+        options = EncodeOptions(
             add_bos=self._add_bos if add_bos is None else add_bos,
             add_eos=self._add_eos if add_eos is None else add_eos,
             reverse=self._reverse if reverse is None else reverse,
@@ -131,11 +136,15 @@ class SentencePieceProcessor(LoadedModel):
         return [piece for _, piece, _, _ in self._tokenizer._encoder.encode_spans(text)]
 
     def _offset_mapping(self, text: str | bytes, *, as_bytes: bool) -> dict[str, Any]:
-        spans = self._tokenizer._encoder.encode_spans(_utf8(text) if as_bytes else as_text(text))
+        spans = self._tokenizer._encoder.encode_spans(_utf8(text) if as_bytes else text)
+        offsets = [(start, end) for _, _, start, end in spans]
+        if isinstance(text, bytes) and not as_bytes:
+            character = character_offsets(text)
+            offsets = [(character[start], character[end]) for start, end in offsets]
         return {
             "ids": [number for number, _, _, _ in spans],
             "pieces": [piece.encode() if as_bytes else piece for _, piece, _, _ in spans],
-            "offsets": [(start, end) for _, _, start, end in spans],
+            "offsets": offsets,
         }
 
     def _message(self, text: str | bytes) -> Any:
@@ -171,8 +180,55 @@ class SentencePieceProcessor(LoadedModel):
         """The tokens as a dictionary of ids, pieces and offsets."""
         return self.encode(input, return_type="offset_mapping", **arguments)
 
+    def parallel_encode(
+        self,
+        input: Any,  # noqa: A002
+        add_bos: bool | None = None,
+        add_eos: bool | None = None,
+        reverse: bool | None = None,
+        emit_unk_piece: bool | None = None,
+        chunk_len: int | None = None,
+        num_threads: int | None = None,
+        thread_pool: object = None,
+        return_type: ReturnType | None = None,
+        out_type: ReturnType | None = None,
+    ) -> Any:
+        """The same as `encode`. A text is not cut into chunks here, as no size of them changes the ids."""
+        kind = self._resolve(return_type, out_type)
+        self._threads(num_threads)
+        if not isinstance(chunk_len, int) or chunk_len <= 0:
+            raise ValueError("chunk_len must be positive")
+        if isinstance(input, list) and not input:
+            return []
+        if kind == "offset_mapping":
+            raise ValueError('return_type = "offset_mapping" is not for parallel_encode')
+        emits = self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece
+        if kind not in (int, "numpy") and not (kind in (str, bytes) and emits):
+            ids = self.encode(input, add_bos=False, add_eos=False, return_type=int)
+            if any(self.unk_id() in row for row in (ids if isinstance(input, list) else [ids])):
+                raise NotImplementedError(_UNKNOWN_IN_CHUNKS)
+        return self.encode(
+            input, add_bos, add_eos, reverse, emit_unk_piece, False, thread_pool=thread_pool, return_type=kind
+        )
+
+    def parallel_encode_as_ids(self, input: Any, **arguments: Any) -> Any:  # noqa: A002
+        """The ids of a text, or of each text in a list."""
+        return self.parallel_encode(input, return_type=int, **arguments)
+
+    def parallel_encode_as_pieces(self, input: Any, **arguments: Any) -> Any:  # noqa: A002
+        """The pieces of a text, or of each text in a list."""
+        return self.parallel_encode(input, return_type=str, **arguments)
+
+    def parallel_encode_as_numpy(self, input: Any, **arguments: Any) -> Any:  # noqa: A002
+        """The ids as an array."""
+        return self.parallel_encode(input, return_type="numpy", **arguments)
+
+    def parallel_encode_as_proto(self, input: Any, **arguments: Any) -> Any:  # noqa: A002
+        """The tokens as a message with pieces, ids, surfaces and offsets in bytes."""
+        return self.parallel_encode(input, return_type="proto", **arguments)
+
     def _not_here(self, *_arguments: object, **_options: object) -> Any:
-        """Raises NotImplementedError: sampling, n-best lists and encoding in chunks are not here."""
+        """Raises NotImplementedError: sampling and n-best lists are not here."""
         raise NotImplementedError(_NOT_HERE)
 
     def decode(
@@ -199,19 +255,19 @@ class SentencePieceProcessor(LoadedModel):
         first = next((row[0] for row in rows if _is_sequence(row) and len(row) and not hasattr(row, "dtype")), None)
         if kind in (int, "numpy"):
             raise ValueError(f"return_type = {kind!r} is not for decode")
-        results = [self._decode_one(row, kind, first=first, return_bytes=return_bytes) for row in rows]
+        # The first piece or id of all lists says what all others are. All are looked at before any is decoded.
+        typed = [_pieces_of(row) if isinstance(first, str | bytes) else int_list(row) for row in rows]
+        in_bytes = isinstance(first, bytes)
+        results = [self._decode_one(row, kind, in_bytes=in_bytes, return_bytes=return_bytes) for row in typed]
         return results if is_batch else results[0]
 
-    def _decode_one(self, row: Any, kind: ReturnType, *, first: object, return_bytes: bool | None) -> Any:
-        """The text of one list. `first` is the first piece or id of all lists: all others are of its kind."""
-        in_bytes = isinstance(first, bytes)
-        if isinstance(first, str | bytes):
-            if not all(isinstance(piece, str | bytes) for piece in row):
-                raise TypeError("pieces are str or bytes, all of them")
-            pieces = [piece if isinstance(piece, str) else piece.decode(errors="surrogateescape") for piece in row]
+    def _decode_one(self, row: Any, kind: ReturnType, *, in_bytes: bool, return_bytes: bool | None) -> Any:
+        """The text of one list of ids or pieces."""
+        if row and isinstance(row[0], str):
+            pieces = row
             ids = [self.piece_to_id(piece) for piece in pieces]
         else:
-            ids = int_list(row)
+            ids = row
             self._check(ids)
             pieces = [self._tokenizer._texts[number] for number in ids]
         text, decoded = decode_pieces(self._tokenizer, ids, pieces)
@@ -276,49 +332,9 @@ class SentencePieceProcessor(LoadedModel):
     )
     SampleEncodeAsIds = SampleEncodeAsNumpy = SampleEncodeAsPieces = SampleEncodeAsProto = _not_here
     sample_encode_as_ids = sample_encode_as_numpy = sample_encode_as_pieces = sample_encode_as_proto = _not_here
-    ParallelEncode = ParallelEncodeAsIds = ParallelEncodeAsNumpy = ParallelEncodeAsPieces = _not_here
-    ParallelEncodeAsProto = parallel_encode = parallel_encode_as_ids = parallel_encode_as_numpy = _not_here
-    parallel_encode_as_pieces = parallel_encode_as_proto = _not_here
-
-
-class _Options:
-    """What is put around the tokens of a text."""
-
-    def __init__(self, *, add_bos: bool, add_eos: bool, reverse: bool, emit_unk_piece: bool) -> None:
-        for option in (add_bos, add_eos, reverse, emit_unk_piece):
-            if not hasattr(type(option), "__bool__"):  # as of `encode(text, str)`, where the type is meant
-                raise TypeError(f"{option!r} is neither true nor false; name the type: out_type={option!r}")
-        self._add_bos, self._add_eos, self._reverse, self._emit_unk_piece = add_bos, add_eos, reverse, emit_unk_piece
-
-    @property
-    def any(self) -> bool:
-        """Whether any option is set."""
-        return self._add_bos or self._add_eos or self._reverse or self._emit_unk_piece
-
-    def around(self, ids: list[int], processor: SentencePieceProcessor) -> list[int]:
-        """The ids with those of the start and the end."""
-        before = [self._id(processor.bos_id(), "start")] if self._add_bos else []
-        after = [self._id(processor.eos_id(), "end")] if self._add_eos else []
-        return [*before, *(reversed(ids) if self._reverse else ids), *after]
-
-    def around_pieces(self, pieces: list[str], processor: SentencePieceProcessor) -> list[str]:
-        """The same with pieces, where the unknown piece can stand for unknown text."""
-        if self._emit_unk_piece:
-            unknown = processor.unk_id()
-            text = processor.id_to_piece(unknown)
-            pieces = [text if processor.piece_to_id(piece) == unknown else piece for piece in pieces]
-        before, after = (self._id_pieces(processor, each) for each in ("start", "end"))
-        return [*before, *(reversed(pieces) if self._reverse else pieces), *after]
-
-    def _id_pieces(self, processor: SentencePieceProcessor, which: str) -> list[str]:
-        is_wanted = self._add_bos if which == "start" else self._add_eos
-        number = processor.bos_id() if which == "start" else processor.eos_id()
-        return [processor.id_to_piece(self._id(number, which))] if is_wanted else []
-
-    def _id(self, number: int, which: str) -> int:
-        if number < 0:
-            raise ValueError(f"the model has no control piece for the {which} of a sentence")
-        return number
+    ParallelEncode, ParallelEncodeAsIds = parallel_encode, parallel_encode_as_ids
+    ParallelEncodeAsPieces, ParallelEncodeAsNumpy = parallel_encode_as_pieces, parallel_encode_as_numpy
+    ParallelEncodeAsProto = parallel_encode_as_proto
 
 
 def _as_bytes(return_bytes: bool | None, given: Any) -> bool:
@@ -334,6 +350,13 @@ def _utf8(text: str | bytes) -> bytes:
 
 def _is_sequence(value: object) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str | bytes)
+
+
+def _pieces_of(row: Any) -> list[str]:
+    """Pieces as str. Bytes that are not UTF-8 are surrogates in it."""
+    if not all(isinstance(piece, str | bytes) for piece in row):
+        raise TypeError("pieces are str or bytes, all of them")
+    return [piece if isinstance(piece, str) else piece.decode(errors="surrogateescape") for piece in row]
 
 
 def _piece_bytes(piece: str) -> bytes:

@@ -168,8 +168,8 @@ def _sample(sentences: Iterable[bytes], size: int, *, shuffle: bool) -> Iterator
     if shuffle and next(rest, None) is not None:
         raise NotImplementedError(
             f"input_sentence_size = {size} with shuffle_input_sentence = true is not supported for more sentences than"
-            " that: the sample depends on the random generator of a release. Counting needs little memory: leave it out"
-            " to train on all sentences, or set shuffle_input_sentence=false to take the first ones"
+            " that: SentencePiece draws another sample in each process, whatever the seed. Counting needs little"
+            " memory: leave it out to train on all sentences, or set shuffle_input_sentence=false for the first ones"
         )
 
 
