@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.edited_files import EDITED_FILES, save_edited
+from piecework.cli.edited_files import EDITED_FILES, MAPPING_FILE, save_edited
 from piecework.cli.options import CountType, FolderType, LocationType, ParamType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
@@ -101,6 +101,9 @@ def command(
 ) -> None:
     """Change the vocabulary of MODEL. Writes a model that SentencePiece loads, and the new id of each old id.
 
+    MODEL can be a byte-level tokenizer too: a tokenizer.json, .tiktoken or tekken.json, or the name of a well-known
+    one. Its symbols are added tokens, and its reserved pieces are special tokens.
+
     Edits are applied in the order of the options below. Write pieces with a space or with ▁. New symbols take unused
     pieces first, so that a model with reserved pieces need not grow.
 
@@ -112,7 +115,7 @@ def command(
       piecework edit out/nordic --drop unwanted.txt --keep-ids --unreachable drop --out out/clean
       piecework edit out/nordic-16k --prune --counts out/nordic --larger out/nordic --out out/pruned
     """
-    from piecework.cli.tokenizer_names import load_model
+    from piecework.cli.tokenizer_names import load_native
     from piecework.common.files import check_output
     from piecework.tokenizer.edit import edit
 
@@ -133,26 +136,27 @@ def command(
         target = None if dry_run else out
         run_prune(terminal, model, counts=counts, larger=larger, out=target, force=force, as_json=as_json)
         return
+    tokenizer: Any = load_native(model)
     if out is not None:
-        check_output(out, EDITED_FILES, force=force)
-    tokenizer = load_model(model)
-    done = edit(
+        is_model = tokenizer.kind == "SentencePiece BPE"
+        check_output(out, EDITED_FILES if is_model else ("tokenizer.json", MAPPING_FILE), force=force)
+    done: Edited[Any] = edit(  # type: ignore[call-overload]
         tokenizer,
         drop=[piece for given in drop for piece in _pieces(given)],
         truncate=truncate,
         whitespace_runs=whitespace_runs,
-        run_order=run_order,  # type: ignore[arg-type]
+        run_order=run_order,
         add_symbols=symbols,
         reserve=reserve,
         pad_to_multiple=pad_to_multiple,
         keep_ids=keep_ids,
-        unreachable=unreachable,  # type: ignore[arg-type]
+        unreachable=unreachable,
     )
     _report(terminal, done, len(done.mapping))
     if not dry_run:
         assert out is not None
-        save_edited(done.tokenizer, _summary(done), folder=out, force=force)
-        terminal.say(f"wrote {', '.join(str(out / name) for name in EDITED_FILES)}")
+        files = save_edited(done.tokenizer, _summary(done), folder=out, force=force)
+        terminal.say(f"wrote {', '.join(map(str, files))}")
     if as_json:
         content = {"model": str(model), "out": None if dry_run else str(out), **_summary(done)}
         write_json(content)
@@ -178,7 +182,7 @@ def _pieces(given: str) -> list[str]:
     return [line.rstrip("\r").partition("\t")[0] for line in lines if line.strip("\r")]
 
 
-def _report(terminal: Terminal, done: "Edited", before: int) -> None:
+def _report(terminal: Terminal, done: "Edited[Any]", before: int) -> None:
     after = done.tokenizer.vocab_size
     terminal.say(f"{format_count(before, 'piece')} before, {after:,} after")
     for what, pieces in (("dropped", done.dropped), ("added", done.added), ("unreachable", done.unreachable)):
@@ -195,7 +199,7 @@ def _listed(pieces: "tuple[Piece, ...]") -> str:
     return listed + ("  …" if len(pieces) > LISTED_PIECES else "")
 
 
-def _summary(done: "Edited") -> dict[str, Any]:
+def _summary(done: "Edited[Any]") -> dict[str, Any]:
     def record(piece: "Piece") -> dict[str, Any]:
         return {"id": piece.id, "piece": piece.text, "type": piece.type}
 

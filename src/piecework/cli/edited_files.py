@@ -1,27 +1,35 @@
-"""The files of an edited tokenizer: the model, its vocabulary, and the new id of each old id."""
+"""The files of an edited tokenizer: those of its kind, and the new id of each old id."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from piecework.tokenizer.byte_level import ByteLevelTokenizer
     from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["EDITED_FILES", "save_edited"]
+__all__ = ["EDITED_FILES", "MAPPING_FILE", "save_edited"]
 
-EDITED_FILES = ("tokenizer.model", "tokenizer.vocab", "id_mapping.json")
+MAPPING_FILE = "id_mapping.json"
+EDITED_FILES = ("tokenizer.model", "tokenizer.vocab", MAPPING_FILE)
+"""The files of a SentencePiece model."""
 
 
-def save_edited(tokenizer: "Tokenizer", mapping: Mapping[str, Any], *, folder: Path, force: bool) -> None:
+def save_edited(
+    tokenizer: "Tokenizer | ByteLevelTokenizer", mapping: Mapping[str, Any], *, folder: Path, force: bool
+) -> list[Path]:
     """Write all files or none. `mapping` is the content of id_mapping.json."""
     import orjson
 
     from piecework.common.files import prepare_output, write_together
+    from piecework.tokenizer.byte_level import ByteLevelTokenizer
+    from piecework.tokenizer.byte_level_export import byte_level_files
 
-    prepare_output(folder, EDITED_FILES, force=force)
-    contents = (
-        tokenizer.model_bytes,
-        tokenizer.vocab_text.encode(),
-        orjson.dumps(mapping, option=orjson.OPT_APPEND_NEWLINE),
-    )
-    write_together({folder / name: data for name, data in zip(EDITED_FILES, contents, strict=True)})
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        contents = byte_level_files(tokenizer, "tiktoken" if tokenizer.model.merges is None else "hf")
+    else:
+        contents = {"tokenizer.model": tokenizer.model_bytes, "tokenizer.vocab": tokenizer.vocab_text.encode()}
+    contents[MAPPING_FILE] = orjson.dumps(mapping, option=orjson.OPT_APPEND_NEWLINE)
+    prepare_output(folder, list(contents), force=force)
+    write_together({folder / name: data for name, data in contents.items()})
+    return [folder / name for name in contents]

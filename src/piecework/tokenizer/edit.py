@@ -11,36 +11,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
-from typing import Literal
+from typing import Any, overload
 
 from piecework._core import Vocabulary
 from piecework.common.mistakes import listed
 from piecework.common.terms import PieceType, RunOrder
 from piecework.errors import InputError
-from piecework.tokenizer.pieces import SPACE, Piece
+from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.edit_byte_level import edit_byte_level
+from piecework.tokenizer.edited import Edited, WhenUnreachable
+from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.schema import TYPE_NUMBERS
 from piecework.tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Edited", "WhenUnreachable", "edit"]
 
-WhenUnreachable = Literal["refuse", "keep", "drop"]
-
 _LISTED = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """An edited tokenizer, and the new id of each piece."""
-
-    tokenizer: Tokenizer
-    mapping: tuple[int | None, ...]
-    """The new id of each old id; None for a dropped piece."""
-    added: tuple[Piece, ...]
-    dropped: tuple[Piece, ...]
-    """The dropped pieces, with their old ids."""
-    unreachable: tuple[Piece, ...]
-    """Unreachable pieces, with their new ids; only with `unreachable = "keep"`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +47,40 @@ class _Entry:
         return self.type == "normal" and len(self.text) > 1 and not self.is_space_run
 
 
+@overload
 def edit(
     tokenizer: Tokenizer,
+    *,
+    drop: Iterable[str] = ...,
+    truncate: int | None = ...,
+    whitespace_runs: tuple[int, int] | None = ...,
+    run_order: RunOrder = ...,
+    add_symbols: Sequence[str] = ...,
+    add_special: Sequence[str] = ...,
+    reserve: int = ...,
+    pad_to_multiple: int | None = ...,
+    keep_ids: bool = ...,
+    unreachable: WhenUnreachable = ...,
+) -> Edited[Tokenizer]: ...
+
+
+@overload
+def edit(
+    tokenizer: ByteLevelTokenizer,
+    *,
+    drop: Iterable[str] = ...,
+    truncate: int | None = ...,
+    add_symbols: Sequence[str] = ...,
+    add_special: Sequence[str] = ...,
+    reserve: int = ...,
+    pad_to_multiple: int | None = ...,
+    keep_ids: bool = ...,
+    unreachable: WhenUnreachable = ...,
+) -> Edited[ByteLevelTokenizer]: ...
+
+
+def edit(
+    tokenizer: Any,
     *,
     drop: Iterable[str] = (),
     truncate: int | None = None,
@@ -73,7 +92,7 @@ def edit(
     pad_to_multiple: int | None = None,
     keep_ids: bool = False,
     unreachable: WhenUnreachable = "refuse",
-) -> Edited:
+) -> Edited[Tokenizer] | Edited[ByteLevelTokenizer]:
     """The tokenizer after these edits, which are made in this order.
 
     `drop` removes pieces. `truncate` removes the last merges until that many pieces are left. With `keep_ids`, a
@@ -83,6 +102,8 @@ def edit(
     reserved slots, and `pad_to_multiple` adds them up to a multiple.
 
     `unreachable` says what to do with pieces that the edit makes unreachable.
+
+    A byte-level tokenizer has no whitespace runs to add: it learns them. Its reserved slots are special tokens.
 
     >>> import piecework as pw
     >>> tokenizer = pw.train(pw.count_words(["abc abc ab"]), pw.Recipe(vocab_size=10))
@@ -96,6 +117,22 @@ def edit(
     piecework.errors.InputError: without '▁ab' the piece '▁abc' is unreachable; drop it too, or keep it as it is \
 (unreachable = "drop" or "keep")
     """
+    if isinstance(tokenizer, ByteLevelTokenizer):
+        if whitespace_runs is not None:
+            raise InputError(
+                "whitespace_runs is for SentencePiece models; a byte-level tokenizer learns runs of spaces"
+            )
+        return edit_byte_level(
+            tokenizer,
+            drop=drop,
+            truncate=truncate,
+            add_symbols=add_symbols,
+            add_special=add_special,
+            reserve=reserve,
+            pad_to_multiple=pad_to_multiple,
+            keep_ids=keep_ids,
+            unreachable=unreachable,
+        )
     entries = _entries(tokenizer)
     order: Sequence[_Entry] = entries
     gone = _find(tokenizer, drop)
