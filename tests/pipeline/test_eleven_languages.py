@@ -9,6 +9,8 @@ import piecework as pw
 from catalogue_corpus import LANGUAGES, WITHOUT_SPACES, write_eleven_languages
 from piecework.corpus.languages import language_name
 from piecework.pipeline.results import StudyResults
+from piecework.report.sections.monolingual import monolingual_section
+from piecework.report.study_data import StudyData
 
 STUDY = """
 name = "eleven"
@@ -118,3 +120,17 @@ def test_without_parallel_text_tokens_per_word_come_first(folder: Path, results:
     assert rows[1]["certainty"].endswith("give the study parallel text")
     assert "parallel" not in plain.tables
     assert plain.tables["metrics"].rows() == results.tables["metrics"].rows()
+
+
+def test_the_report_names_languages_in_order_and_tokenizers_that_are_smaller(results: StudyResults) -> None:
+    data = StudyData(results)
+    names = [data.name(language) for language in data.languages]
+    assert names == sorted(names)
+    section = monolingual_section(data)
+    assert section is not None
+    sizes = {name: results.tokenizer(name).vocab_size for name in data.monolingual}
+    smaller = {name: size for name, size in sizes.items() if size < 8192}
+    assert smaller
+    assert "Some are smaller, because their text has no more pieces: " in section.lead
+    assert section.lead.count(" pieces)") == len(smaller)
+    assert all(f"{data.inline_name(name)} ({size:,} pieces)" in section.lead for name, size in smaller.items())

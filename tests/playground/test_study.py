@@ -3,16 +3,17 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import piecework as pw
 from piecework.common.manifest import write_manifest
 from piecework.pipeline.results import StudyResults
 from piecework.playground.app import Answers
-from piecework.playground.catalogue import Catalogue
-from piecework.playground.estimates import METRICS, EstimateStore
+from piecework.playground.catalogue import Catalogue, NativeTokenizer
+from piecework.playground.estimates import METRICS, Estimates, EstimateStore
 from piecework.playground.known import known_tokenizers
-from piecework.playground.requests import EncodeRequest, MergesRequest, VocabularyRequest
+from piecework.playground.requests import EncodeRequest, EstimatesRequest, MergesRequest, VocabularyRequest
 from piecework.results.folder import read_run
 from pipeline.studies import run_study, write_study
 from playground.running import running
@@ -124,3 +125,27 @@ def test_a_study_that_is_not_done(tmp_path: Path, folder: Path) -> None:
     write_manifest(tmp_path / "half" / "run.json", {**run, "complete": False})
     with pytest.raises(pw.InputError, match="has not finished"):
         StudyResults.load(tmp_path / "half")
+
+
+def test_languages_without_spaces_have_no_estimates_per_word(results: StudyResults) -> None:
+    thai = ["ภาษาไทยเขียนโดยไม่เว้นวรรคระหว่างคำ", "คนอ่านแยกคำเอง"] * 60
+    counts = pw.count_units({"sv": ["ett hus vid havet", "en båt på sjön"] * 60, "th": thai})
+    tokenizer = results.tokenizer()
+    catalogue = Catalogue({"own": lambda: NativeTokenizer(tokenizer, name="own")}, counts=counts)
+    answers = Answers(catalogue)
+    size = tokenizer.vocab_size
+
+    def ask(metric: str) -> tuple[list[str], list[str], list[str]]:
+        asked = EstimatesRequest(tokenizer="own", metric=metric, vocab_size=size, curves=True)
+        answer = answers.estimates(asked)
+        shown = [row["language"] for row in answer["estimates"]]
+        return shown, list(answer["curves"]["values"]), list(answer["without_spaces"])
+
+    assert ask("fertility") == (["sv"], ["sv"], ["th"])
+    assert ask("bytes_per_token") == (["sv", "th"], ["sv", "th"], [])
+    # All text would mix words with what is no word.
+    values = dict.fromkeys(("sv", "th", "overall"), np.array([3.0, 2.0]))
+    curves = dict.fromkeys(("fertility", "bytes_per_token"), values)
+    estimates = Estimates(10, curves, ("sv", "th"), np.zeros((2, 11)), without_spaces=("th",))
+    assert [row["language"] for row in estimates.at("fertility", 11)] == ["sv"]
+    assert [row["language"] for row in estimates.at("bytes_per_token", 11)] == ["sv", "th", "overall"]

@@ -1,6 +1,7 @@
 """What titles and charts say, computed a second time from the tables."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from piecework.report.blocks import Heading, Sheet
 from piecework.report.charts import BarChart, BarColumns, HeatChart, Histogram, LineChart, RangeChart
 from piecework.report.page import study_figures
 from piecework.report.sections.sizes import _gain
+from report.studies import run_study
 
 Charts = dict[str, BarChart | BarColumns | HeatChart | Histogram | LineChart | RangeChart]
 
@@ -36,6 +38,14 @@ def test_cost_is_fertility_highest_first(hostile: StudyResults, charts: Charts) 
         (row["low"], row["high"]) for row in rows if row["language"] in expected
     }
     assert {f"{value:.2f}" for value in expected.values()} <= set(re.findall(r"\d+\.\d+", chart.title))
+
+
+def test_languages_without_an_interval_are_named(tmp_path: Path) -> None:
+    results = run_study(tmp_path, ["sv", "is"], texts={"is": ["en för til land og", "ska til på ver en"] * 4})
+    cost = next(figure for figure in study_figures(results) if figure.name == "cost")
+    assert isinstance(cost.chart, BarChart)
+    assert [(bar.label, bar.low is None) for bar in cost.chart.bars if bar.low is None] == [("Icelandic", True)]
+    assert "Icelandic has too few documents for an interval." in cost.how_to_read
 
 
 def test_columns_are_the_metrics(hostile: StudyResults, charts: Charts) -> None:

@@ -200,7 +200,10 @@ class Answers:
             raise InputError(f'no metric "{asked.metric}" with an estimate at every size')
         if not found.curves:
             raise InputError(f'"{asked.tokenizer}" has no smaller sizes')
-        answer: dict[str, Any] = {"estimates": found.at(asked.metric, asked.vocab_size)}
+        answer: dict[str, Any] = {
+            "estimates": found.at(asked.metric, asked.vocab_size),
+            "without_spaces": found.left_out(asked.metric),
+        }
         if asked.curves:
             answer["curves"] = found.curve_points(asked.metric)
         return answer

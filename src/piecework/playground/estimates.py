@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from piecework.common.terms import MULTILINGUAL
+from piecework.common.terms import MULTILINGUAL, OVERALL
 from piecework.errors import InputError
 from piecework.evaluation.evaluate import evaluate
 from piecework.evaluation.metrics import Array, Metric, find_metrics
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["METRICS", "EstimateStore", "Estimates"]
 
 METRICS = ("fertility", "continued_words", "word_fertility", "split_words", "bytes_per_token")
+PER_WORD = frozenset(METRICS) - {"bytes_per_token"}
+"""Metrics that say nothing about languages written without spaces."""
 CURVE_POINTS = 160
 """Points of a drawn curve: about one for every other pixel."""
 
@@ -36,6 +38,17 @@ class Estimates:
     languages: tuple[str, ...]
     use: Array
     """How often each piece occurs: a row per language, a column per id."""
+    without_spaces: tuple[str, ...] = ()
+
+    def left_out(self, metric: str) -> tuple[str, ...]:
+        """The languages without spaces, if the metric is per word. All text is then left out too."""
+        return self.without_spaces if metric in PER_WORD else ()
+
+    def _comparable(self, metric: str) -> Mapping[str, Array]:
+        curves = self.curves[metric]
+        left_out = self.left_out(metric)
+        hidden = {*left_out, OVERALL} if left_out else set()
+        return {language: values for language, values in curves.items() if language not in hidden}
 
     def at(self, metric: str, vocab_size: int) -> list[dict[str, Any]]:
         """The exact value of each language at a size: equal to that of a tokenizer resized to it."""
@@ -46,7 +59,7 @@ class Estimates:
         index = vocab_size - self.first_size
         return [
             {"language": language, "value": _or_none(values[index]), "full": _or_none(values[-1])}
-            for language, values in curves.items()
+            for language, values in self._comparable(metric).items()
         ]
 
     def curve_points(self, metric: str) -> dict[str, Any]:
@@ -58,7 +71,7 @@ class Estimates:
             "sizes": sizes,
             "values": {
                 language: [_or_none(value) for value in values[sizes - self.first_size]]
-                for language, values in curves.items()
+                for language, values in self._comparable(metric).items()
             },
         }
 
@@ -93,7 +106,7 @@ class EstimateStore:
 
     def _in_tables(self, name: str) -> bool:
         study = self._catalogue.study
-        return name == MULTILINGUAL and study is not None and {"sizes", "pieces"} <= set(study.tables)
+        return name == MULTILINGUAL and study is not None and {"languages", "sizes", "pieces"} <= set(study.tables)
 
     def _evaluate(self, name: str, tokenizer: NativeTokenizer) -> Estimates:
         counts = self._catalogue.counts_for(name)
@@ -105,7 +118,8 @@ class EstimateStore:
             metric.name: {language: found.curve(name, language, metric).values for language in found.groups}
             for metric in (self.metrics if smallest is not None else [])
         }
-        return Estimates(smallest or 0, curves, tuple(found.groups), found.frequency_array(name))
+        unspaced = tuple(found.without_spaces)
+        return Estimates(smallest or 0, curves, tuple(found.groups), found.frequency_array(name), unspaced)
 
 
 def _from_tables(study: StudyFolder) -> Estimates:
@@ -120,7 +134,8 @@ def _from_tables(study: StudyFolder) -> Estimates:
     pieces = study.tables["pieces"].to_arrow()
     used = tuple(language for language in study.languages if f"tokens_{language}" in pieces.column_names)
     use = np.array([pieces.column(f"tokens_{language}").to_numpy() for language in used])
-    return Estimates(int(all_sizes[0]), curves, used, use)
+    unspaced = tuple(row["language"] for row in study.tables["languages"].rows() if row["without_spaces"])
+    return Estimates(int(all_sizes[0]), curves, used, use, unspaced)
 
 
 def _or_none(value: float) -> float | None:

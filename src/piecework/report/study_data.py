@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from piecework.results.folder import MAKE_AGAIN
 if TYPE_CHECKING:
     from piecework.results.folder import StudyFolder
 
-__all__ = ["Estimate", "StudyData"]
+__all__ = ["Estimate", "StudyData", "list_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,23 @@ class Estimate:
     high: float | None = None
 
 
+def list_of(names: Sequence[str]) -> str:
+    """Names inside a sentence.
+
+    >>> list_of(["Thai"]), list_of(["Swedish", "Danish", "Thai"])
+    ('Thai', 'Swedish, Danish and Thai')
+    """
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
+
+
 class StudyData:
     """The tables of a study with fast lookups."""
 
     def __init__(self, results: StudyFolder) -> None:
         self.results = results
-        self.languages = list(results.languages)
-        self.looks: dict[str, Look] = language_looks(self.languages)
+        self.languages = sorted(results.languages, key=lambda code: (language_name(code).casefold(), code))
+        """By name, as readers look for them."""
+        self.looks: dict[str, Look] = language_looks(results.languages)
         self.monolingual = [name for name in results.tokenizers if name in self.languages]
         """The languages that have a monolingual tokenizer."""
         rows = self.rows("languages")
@@ -98,8 +108,7 @@ class StudyData:
 
     def sentence_list(self, languages: Iterable[str]) -> str:
         """Names of languages inside a sentence: "Swedish, Danish and Thai"."""
-        names = [self.inline_name(language) for language in languages]
-        return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
+        return list_of([self.inline_name(language) for language in languages])
 
     def curve(self, metric: str, language: str = OVERALL) -> tuple[Array, Array]:
         """A metric of the multilingual tokenizer at every size: the sizes, and the values."""
@@ -131,6 +140,12 @@ class StudyData:
             table = self.results.folder / "results" / "metrics.parquet"
             raise DamagedError(table, "the metrics of the multilingual tokenizer are missing", MAKE_AGAIN)
         return int(rows[0]["vocab_size"])
+
+    @cached_property
+    def smaller_monolingual(self) -> dict[str, int]:
+        """The monolingual tokenizers that are smaller, because their text has no more pieces; with their sizes."""
+        sizes = {row["tokenizer"]: row["vocab_size"] for row in self.rows("metrics")}
+        return {name: sizes[name] for name in self.monolingual if sizes.get(name, self.vocab_size) < self.vocab_size}
 
     @cached_property
     def marked_sizes(self) -> list[int]:

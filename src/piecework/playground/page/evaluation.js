@@ -15,10 +15,11 @@ export class EvaluationEstimates {
     this.metric = el("select", { "aria-label": "Metric on the evaluation set", onchange: () => page.chooseMetric(this.metric.value) },
       ...page.about.metrics.map((each) => el("option", { value: each.name }, each.title)));
     this.list = el("dl", { class: "languages" });
+    this.without = el("p", { class: "quiet without", hidden: true });
     this.chart = el("div", { class: "curves" });
     this.details = el("details", { ontoggle: () => this.update(this.size) }, el("summary", {}, "Curves"), this.chart);
     this.element = el("div", { class: "evaluation" },
-      el("div", { class: "row" }, el("span", { class: "quiet" }, "Evaluation set"), this.metric), this.list, this.details);
+      el("div", { class: "row" }, el("span", { class: "quiet" }, "Evaluation set"), this.metric), this.list, this.without, this.details);
     this.fetch = latest((size) => this.#fetch(size));
   }
 
@@ -46,6 +47,8 @@ export class EvaluationEstimates {
       this.list.replaceChildren(...answer.estimates.map((each) => el("div", {
         title: each.full === null ? null : `${this.#format(each.full)} at the full size`, "data-language": each.language },
         el("dt", {}, each.language), el("dd", {}, this.#format(each.value)))));
+      this.without.hidden = !answer.without_spaces.length;
+      this.without.textContent = `Written without spaces, so no words: ${answer.without_spaces.join(", ")}. Bytes per token has them.`;
       if (this.details.open && this.curvesOf === key) this.#draw(size, answer.estimates);
     } catch (error) {
       this.list.replaceChildren(el("div", { class: "quiet" }, error.message));

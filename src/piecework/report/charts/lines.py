@@ -131,10 +131,10 @@ class LineChart:
         return parts
 
     def _below(self, scale: Scale, bottom: float, low: float, high: float) -> list[Markup]:
-        """The marked values, or round ones, below the axis; if two labels would touch, the right one stays."""
-        values = [value for value in self.marked if low <= value <= high] or [
-            value for value in value_axis(low, [high]) if value <= high
-        ]
+        """The marked values or, if they are few, round ones; if two labels would touch, the right one stays."""
+        values = [value for value in self.marked if low <= value <= high]
+        if len(values) < 2:
+            values = sorted({*values, *(value for value in value_axis(low, [high]) if low <= value <= high)})
         parts = []
         # From the right: readers look for the full size.
         taken = scale.end + 99

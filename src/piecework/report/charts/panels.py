@@ -15,7 +15,11 @@ from piecework.report.svg import drawing, element, marker, path, text, text_widt
 
 __all__ = ["PanelChart"]
 
-PANEL, TITLE, GAP, LEAST_WIDTH = 66, 20, 16, 84
+PANEL, TITLE, GAP, LEAST_WIDTH, MOST_FOR_A_LABEL = 66, 20, 16, 84, 132
+
+
+BOLD = 1.08
+"""How much wider bold letters are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +44,9 @@ class PanelChart:
         ticks = value_axis(self.floor, [limit], count=3)
         step = ticks[-1] - ticks[-2]
         left = max(text_width(tick_text(tick, self.kind, step), SMALL) for tick in ticks) + 8
-        per_row = max(2, int((width - left + GAP) / (LEAST_WIDTH + GAP)))
+        wanted = max((_room_for_title(line, self.kind) for line in lines), default=0.0)
+        least = min(max(LEAST_WIDTH, wanted), MOST_FOR_A_LABEL)
+        per_row = max(2, int((width - left + GAP) / (least + GAP)))
         # Rows of about the same length.
         rows = max(1, -(-len(lines) // per_row))
         per_row = max(1, -(-len(lines) // rows))
@@ -71,8 +77,8 @@ class PanelChart:
             if labels and (tick == ticks[0] or y(ticks[0]) - y(tick) >= SMALL + 2):
                 label = tick_text(tick, self.kind, step)
                 parts.append(text(label, left - 6, y(tick) + 4, anchor="end", font_size=SMALL, fill="var(--soft)"))
-        last = value_text(float(line.y[np.flatnonzero(np.isfinite(line.y))[-1]]), self.kind)
-        room = (width - text_width(last, SMALL) - 6) / 1.08
+        last = _last_value(line, self.kind)
+        room = (width - text_width(last, SMALL) - 6) / BOLD
         parts.append(text(fitted(line.label, room, SMALL), left, top - 6, font_size=SMALL, font_weight=600))
         parts.append(text(last, left + width, top - 6, anchor="end", font_size=SMALL, fill="var(--soft)"))
         if self.reference is not None:
@@ -106,6 +112,15 @@ class PanelChart:
         if text_width(first, SMALL) + text_width(last, SMALL) + 8 < width:
             parts.append(text(first, left, bottom + 14, font_size=SMALL, fill="var(--soft)"))
         return parts
+
+
+def _last_value(line: Line, kind: Format) -> str:
+    return value_text(float(line.y[np.flatnonzero(np.isfinite(line.y))[-1]]), kind)
+
+
+def _room_for_title(line: Line, kind: Format) -> float:
+    """The width of a panel whose title has the whole label and the value."""
+    return text_width(line.label, SMALL) * BOLD + 7 + text_width(_last_value(line, kind), SMALL)
 
 
 def _first(line: Line) -> float:

@@ -98,10 +98,9 @@ def _text_by_language(data: StudyData, rows: list[dict[str, Any]]) -> list[Figur
     if not total:
         return []
     order = sorted(weighted, key=lambda name: (-weighted[name], name))
-    title = f"{data.name(order[0])} is {format_share(weighted[order[0]] / total, decimals=0)} of the training text"
+    title = f"{data.name(order[0])} is {_rounded(weighted[order[0]] / total)} of the training text"
     if len(order) > 1:
-        least = order[-1]
-        title += f", {data.inline_name(least)} {format_share(weighted[least] / total, decimals=0)}"
+        title += f", {data.inline_name(order[-1])} {_rounded(weighted[order[-1]] / total)}"
     bars = tuple(Bar(data.name(name), weighted[name] / total, colour=data.colour(name)) for name in order)
     axis = "Share of the training text, in bytes"
     chart = BarChart(title, f"{axis}: {_listed(bars)}.", axis, bars, kind="share")
@@ -112,6 +111,11 @@ def _text_by_language(data: StudyData, rows: list[dict[str, Any]]) -> list[Figur
     )
     how_to_read = "Share of the bytes of the training sample, with weights applied."
     return [Figure("training-text", title, how_to_read, chart, sheet)]
+
+
+def _rounded(share: float) -> str:
+    """A share in whole percent, but a small one never as zero."""
+    return format_share(share, decimals=0 if share >= 0.01 or not share else 1)
 
 
 def _listed(bars: tuple[Bar, ...]) -> str:

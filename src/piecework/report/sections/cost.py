@@ -9,9 +9,11 @@ from piecework.corpus.languages import CODE
 from piecework.report.blocks import Figure, Heading, Sheet
 from piecework.report.charts import Bar, BarChart
 from piecework.report.charts.axes import value_text
-from piecework.report.study_data import Estimate, StudyData
+from piecework.report.study_data import Estimate, StudyData, list_of
 
 __all__ = ["cost_figure", "cost_order"]
+
+MOST_NAMED = 6
 
 
 def cost_order(data: StudyData) -> list[str]:
@@ -59,16 +61,21 @@ def _figure(data: StudyData, estimates: Mapping[str, Estimate], axis: str, *, to
         ["language", Heading("value", "number"), Heading("95 % interval from", "number"), Heading("to", "number")],
         [(bar.label, bar.value, bar.low, bar.high) for bar in bars],
     )
-    return Figure("cost", title, _how_to_read(data, axis, topic, headline), chart, sheet)
+    return Figure("cost", title, _how_to_read(data, axis, topic, headline, bars), chart, sheet)
 
 
-def _how_to_read(data: StudyData, axis: str, topic: str, headline: Mapping[str, str] | None) -> str:
+def _how_to_read(
+    data: StudyData, axis: str, topic: str, headline: Mapping[str, str] | None, bars: tuple[Bar, ...]
+) -> str:
     better = "Lower" if topic else "Higher"
     sentences = [f"{axis}: the multilingual tokenizer on held-out text, with 95 % intervals. {better} is better."]
     if topic == "premium":
         sentences = [f"{axis}. The same sentences in every language, with 95 % intervals. Lower is better."]
-    if headline and headline["certainty"].startswith("95 %"):
+    elif headline and headline["certainty"].startswith("95 %"):
         sentences.append(f"The difference has a {headline['certainty']}.")
+    if few := [bar.label for bar in bars if bar.low is None]:
+        named = list_of(few) if len(few) <= MOST_NAMED else f"{len(few)} languages"
+        sentences.append(f"{named} {'has' if len(few) == 1 else 'have'} too few documents for an interval.")
     left_out = [name for name in data.values("fertility") if name not in data.per_word]
     if topic == "languages" and left_out:
         unspaced = [name for name in data.unspaced if name in left_out]

@@ -125,11 +125,14 @@ def _categories(data: StudyData) -> list[Figure]:
     if len(compared) < 2:
         return []
     low, high = min(comparable.values()), max(comparable.values())
-    costly = max(comparable, key=lambda key: (comparable[key], key))
-    cheap = min(comparable, key=lambda key: (comparable[key], key))
+    # A few documents make no headline.
+    certain = {(row["language"], row["category"]) for row in rows if row["low"] is not None}
+    compared_in_title = [key for key in comparable if key in certain] or list(comparable)
+    costly = max(compared_in_title, key=lambda key: (comparable[key], key))
+    cheap = min(compared_in_title, key=lambda key: (comparable[key], key))
     title = (
-        f"Most expensive: {data.inline_name(costly[0])} {costly[1]}, {format_number(high)} tokens per word; "
-        f"cheapest: {data.inline_name(cheap[0])} {cheap[1]}, {format_number(low)}"
+        f"Most expensive: {data.inline_name(costly[0])} {costly[1]}, {format_number(comparable[costly])} tokens per "
+        f"word; cheapest: {data.inline_name(cheap[0])} {cheap[1]}, {format_number(comparable[cheap])}"
     )
     cells = tuple(
         tuple(
@@ -156,8 +159,10 @@ def _categories(data: StudyData) -> list[Figure]:
         [(data.name(name), *(values.get((name, category)) for category in categories)) for name in languages],
     )
     how_to_read = (
-        "Tokens per word of the multilingual tokenizer by language (row) and category (column). Darker is more "
-        "expensive." + (" The table also has code." if CODE in languages else "")
+        "Tokens per word of the multilingual tokenizer by language (row) and category (column). The stronger the "
+        "colour, the more expensive."
+        + (" The title leaves out cells with few documents." if len(compared_in_title) < len(comparable) else "")
+        + (" The table also has code." if CODE in languages else "")
     )
     return [Figure("categories", title, how_to_read, chart, sheet, folded=len(languages) > MANY_ROWS)]
 

@@ -7,9 +7,11 @@ from piecework.report.blocks import Figure, Heading, Kind, Note, Section, Sheet
 from piecework.report.charts import Bar, BarChart, HeatCell, HeatChart, RangeChart, RangeRow
 from piecework.report.charts.axes import MANY_ROWS, Format, value_text
 from piecework.report.scales import format_number, format_share
-from piecework.report.study_data import StudyData
+from piecework.report.study_data import StudyData, list_of
 
 __all__ = ["monolingual_section"]
+
+MOST_NAMED = 6
 
 
 def monolingual_section(data: StudyData) -> Section | None:
@@ -34,9 +36,10 @@ def monolingual_section(data: StudyData) -> Section | None:
     ]
     lead = (
         "Each monolingual tokenizer has the same recipe and vocabulary size, but is trained on one language. So it "
-        "shows "
-        "what sharing the vocabulary costs, and how well a tokenizer serves a language that it was not trained on."
+        "shows what sharing costs, and how well a tokenizer serves a language that it was not trained on."
     )
+    if data.smaller_monolingual:
+        lead += f" Some are smaller, because their text has no more pieces: {_smaller(data)}."
     return Section("monolingual", "Compared with monolingual tokenizers", lead, tuple(blocks))
 
 
@@ -63,7 +66,7 @@ def _cost(data: StudyData) -> list[Figure]:
     chart = BarChart(title, f"{axis}: {listed}.", axis, bars, floor=floor, kind="share")
     sheet = Sheet.build(axis, ["language", Heading("extra tokens", "share")], [(bar.label, bar.value) for bar in bars])
     how_to_read = (
-        "Tokens of the multilingual tokenizer compared with the language's own monolingual tokenizer of the same size. "
+        "Tokens of the multilingual tokenizer compared with the language's own monolingual tokenizer. "
         f"Lower is better. For {each}, the monolingual tokenizer is the best of all."
     )
     return [Figure("monolingual-cost", title, how_to_read, chart, sheet)]
@@ -167,9 +170,9 @@ def _heat(data: StudyData, *, folded: bool) -> Figure:
         cells,
     )
     how_to_read = (
-        "Tokens per word of the tokenizer (column) on the text (row). A darker cell is further from the best "
-        "tokenizer of "
-        "its row. A frame marks the tokenizer that was trained on the language of the row."
+        "Tokens per word of the tokenizer (column) on the text (row). The stronger the colour of a cell, the "
+        "further it is from the best tokenizer of its row. A frame marks the tokenizer that was trained on "
+        "the language of the row."
     )
     if data.unspaced:
         how_to_read += (
@@ -181,6 +184,14 @@ def _heat(data: StudyData, *, folded: bool) -> Figure:
         [(data.name(language), *(values[language, column] for column in columns)) for language in languages],
     )
     return Figure("monolingual-table", title, how_to_read, chart, sheet, folded)
+
+
+def _smaller(data: StudyData) -> str:
+    """The smallest tokenizers that are smaller than the others, and the number of the rest."""
+    order = sorted(data.smaller_monolingual.items(), key=lambda item: (item[1], item[0]))
+    named = [f"{data.inline_name(name)} ({size:,} pieces)" for name, size in order[:MOST_NAMED]]
+    rest = len(order) - len(named)
+    return list_of([*named, f"{rest} more"] if rest else named)
 
 
 def _tokenizer(data: StudyData, name: str) -> str:
