@@ -1,5 +1,6 @@
 """`piecework init`: a study file that validates, whatever the folder looks like."""
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -199,3 +200,19 @@ def test_no_code_tokens_without_code_and_a_size_that_fits(run: Run, tmp_path: Pa
     write(tmp_path, "data/src/a.py")
     assert run("init", "data", "--force").returncode == 0
     assert "<|python|>" in Study.load(tmp_path / "study.toml").recipe.user_defined_symbols
+
+
+def test_the_language_in_place_of_the_suffix(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "data/news.cs", "data/news.de", "data/news.pl", "src/a.pl")
+    for name in ("web.de.gz", "web.pl.gz"):
+        (tmp_path / "data" / name).write_bytes(gzip.compress(b"hej\n"))
+    assert run("init", ".").returncode == 0
+    names = [str(subset.name) for subset in find_subsets(Study.load(tmp_path / "study.toml"))]
+    assert names == ["perl_code", "news_cs", "news_de", "web_de", "news_pl", "web_pl"]
+
+
+def test_source_code_has_no_language_in_its_suffix(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "src/main.cs", "src/main.pl", "src/main.de_", "text/a_sv.txt")
+    assert run("init", ".").returncode == 0
+    names = [str(subset.name) for subset in find_subsets(Study.load(tmp_path / "study.toml"))]
+    assert names == ["csharp_code", "perl_code", "a_sv"]

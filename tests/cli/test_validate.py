@@ -51,7 +51,7 @@ def test_a_table_for_people(run: Run) -> None:
     assert "\x1b" not in done.stdout
     assert "vocab_size 1000 is not divisible by 128" in done.stderr
     assert "left out because their weight is 0: law_da" in done.stderr
-    assert "python_code: 1 document (one per file)" in done.stderr
+    assert "little to sample from, with one document per file: python_code 1\n" in done.stderr
     assert done.stderr.splitlines()[-1] == "next: piecework count study.toml --dry-run"
     assert run("validate", "study.toml", "-q").stderr == ""
 

@@ -33,7 +33,8 @@ def test_the_documents_of_a_file(tmp_path: Path, tokenizer: pw.Tokenizer, suffix
     assert [json.loads(line)["ids"] for line in as_json.stdout.splitlines()] == tokenizer.encode_batch(texts)
     other = CliRunner().invoke(group, ["encode", "--model", str(tmp_path / "model"), "--text-field", "body", str(path)])
     assert other.exit_code == 1
-    assert 'records need a string in the field "body"' in other.stderr
+    assert 'records need a string in the field "body"; here the text seems to be in "text"' in other.stderr
+    assert other.stderr.endswith(": --text-field text\n")
 
 
 def test_flat_arrays(texts: list[str], tokenizer: pw.Tokenizer, byte_level: pw.ByteLevelTokenizer) -> None:

@@ -22,6 +22,7 @@ def read_texts(
 ) -> dict[str, list[str]]:
     """Read the documents of these files and return them by language."""
     from piecework.corpus import Skipped, open_batches
+    from piecework.corpus.fields import needed_field
 
     named = list(_named_files(paths))
     files = [file for file, _ in named]
@@ -35,9 +36,7 @@ def read_texts(
         terminal.warn(str(skipped))
     count = sum(map(len, texts.values()))
     if not count:
-        raise InputError(
-            f'no document in {format_count(len(files), "file")}; records need a string in the field "{field}"'
-        )
+        raise InputError(f"no document in {format_count(len(files), 'file')}; {needed_field(files, field)}")
     terminal.say(
         f"read {format_count(count, 'document')} in {', '.join(sorted(texts))} "
         f"({format_bytes(sum(file.size_bytes for file in files))})"

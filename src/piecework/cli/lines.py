@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from piecework.cli.streams import stdout_is_broken
 from piecework.cli.terminal import Terminal
-from piecework.corpus.inputs import FORMATS, suffixes
+from piecework.corpus.fields import needed_field
+from piecework.corpus.inputs import FORMATS, find_files, suffixes
 from piecework.corpus.limits import MAX_DOCUMENT_BYTES
 from piecework.corpus.readers import open_batches
 from piecework.corpus.skipped import Skipped
@@ -72,4 +73,4 @@ def read_records(source: str, terminal: Terminal, *, text_field: str) -> Iterato
     if skipped.total:
         terminal.warn(str(skipped))
     if not found:
-        raise InputError(f'{source}: no document; records need a string in the field "{text_field}" (--text-field)')
+        raise InputError(f"{source}: no document; {needed_field(find_files([source]), text_field)}")

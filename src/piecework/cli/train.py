@@ -288,8 +288,9 @@ def _count(
     if not len(counts):
         what = f"no text in {files[0].path if len(files) == 1 else f'any of {len(files):,} files'}"
         if skipped.total:
-            fix = f'; records need a string in the field "{text_field}" (see --text-field)'
-            raise InputError(f"{what}: {skipped}{fix}")
+            from piecework.corpus.fields import needed_field
+
+            raise InputError(f"{what}: {skipped}; {needed_field(files, text_field)}")
         raise InputError(f"{what} ({format_bytes(total_bytes)}): nothing to train on")
     counting_s = time.monotonic() - started
     noun = "distinct pre-token" if isinstance(counts, PreTokenCounts) else "distinct word"

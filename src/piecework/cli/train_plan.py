@@ -10,6 +10,7 @@ from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds
 from piecework.cli.training_estimate import estimate_training
 from piecework.corpus import InputFile
+from piecework.corpus.fields import needed_field
 
 if TYPE_CHECKING:
     from piecework.study.recipe import AnyRecipe
@@ -56,7 +57,7 @@ def show_train_plan(
         lines.append(f"  {'':>10}  and {len(files) - len(listed):,} more (-v lists all)")
     lines.append("")
     if estimate is None:
-        lines.append("estimate: none, because the start of the input has no text")
+        lines.append(f"estimate: none, because the start of the input has no text; {needed_field(files, text_field)}")
     else:
         total_s = estimate.counting_s + estimate.training_s
         lines += [

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 FEW_DOCUMENTS = 100
+MOST_LISTED = 6
 
 
 @click.command("validate", short_help="Show a study as resolved, or all of its mistakes.")
@@ -77,6 +78,7 @@ def _warnings(study: "Study", subsets: Sequence["Subset"]) -> Iterator[str]:
     if left_out := [str(subset.name) for subset in subsets if not subset.weight]:
         yield f"left out because their weight is 0: {', '.join(left_out)}"
     yield from _language_warnings(subsets)
+    few: dict[str, list[str]] = {}
     for subset in subsets:
         if (fields := _fields(subset)) is not None and subset.text_field not in fields:
             there = f"; its fields with text are {', '.join(fields)}" if fields else ""
@@ -87,7 +89,14 @@ def _warnings(study: "Study", subsets: Sequence["Subset"]) -> Iterator[str]:
             yield f"{subset.name}: all of its files are empty"
         elif len(whole) == len(files) < FEW_DOCUMENTS and subset.weight:
             hint = "" if subset.code_token else '; set documents = "line" if each line is a document'
-            yield f"{subset.name}: {format_count(len(files), 'document')} (one per file) is little to sample from{hint}"
+            few.setdefault(hint, []).append(f"{subset.name} {len(files):,}")
+    for hint, subsets_with_few in few.items():
+        yield f"little to sample from, with one document per file: {_listed(subsets_with_few)}{hint}"
+
+
+def _listed(items: Sequence[str]) -> str:
+    rest = len(items) - MOST_LISTED
+    return ", ".join(items[:MOST_LISTED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def _language_warnings(subsets: Sequence["Subset"]) -> Iterator[str]:

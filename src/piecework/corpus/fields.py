@@ -1,5 +1,6 @@
 """Guesses the text field of JSONL records, or the text column of Parquet, from the first records."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -10,7 +11,7 @@ from piecework.corpus.inputs import InputFile
 from piecework.corpus.languages import is_language
 from piecework.corpus.streams import line_blocks
 
-__all__ = ["FieldGuess", "found_languages", "guess_text_field", "language_fields"]
+__all__ = ["FieldGuess", "found_languages", "guess_text_field", "language_fields", "needed_field"]
 
 # Usual names of the text field, the most likely first.
 USUAL_NAMES = ("text", "content", "raw_content", "body", "document", "article", "code", "sentence", "utterance")
@@ -43,6 +44,23 @@ def guess_text_field(files: Sequence[InputFile]) -> FieldGuess:
     fields = [name for name, _ in sorted(lengths.items(), key=lambda item: (-item[1], item[0]))]
     usual = [name for name in USUAL_NAMES if name in fields]
     return next(iter(usual + fields), None), fields
+
+
+def needed_field(files: Iterable[InputFile], field: str) -> str:
+    """What records need, and the name of the field that they have instead, for a message.
+
+    >>> import tempfile, pathlib
+    >>> from piecework.corpus.inputs import find_files
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "a.jsonl")
+    >>> _ = path.write_text('{"id": "1", "content": "Det var en gång"}')
+    >>> needed_field(find_files([path]), "text")
+    'records need a string in the field "text"; here the text seems to be in "content": --text-field content'
+    """
+    need = f'records need a string in the field "{field}"'
+    guess, fields = guess_text_field([file for file in files if file.format != "text" and file.size_bytes])
+    if guess is None or field in fields:
+        return f"{need} (--text-field)"
+    return f'{need}; here the text seems to be in "{guess}": --text-field {shlex.quote(guess)}'
 
 
 def language_fields(files: Sequence[InputFile]) -> list[str]:

@@ -90,7 +90,7 @@ class _Name:
     folders: tuple[str, ...]
     stem: str
     tail: str
-    """The suffixes of format and compression, such as `.jsonl.zst`."""
+    """The suffixes of format and compression, such as `.jsonl.zst`; without the format if the language stands there."""
 
 
 def survey_folder(folder: Path) -> Survey:
@@ -131,12 +131,13 @@ def _readable_names(folder: Path, survey: Survey) -> Iterator[_Name]:
             continue
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT_FOLDERS)
         above = Path(root).relative_to(folder).parts
+        with_language = _suffixes_are_languages(names)
         for name in sorted(names):
             if name.startswith(".") or _LEFT_OUT_FILES.fullmatch(name):
                 continue
-            stem, tail = _split_name(name)
+            stem, tail = with_language.get(name) or _split_name(name)
             path = "/".join((*above, name))
-            if not tail:
+            if not tail and name not in with_language:
                 survey.left_out[Path(name).suffix or "no suffix"] += 1
             elif re.search(r"[{}\\]", path) or not path.isprintable():
                 survey.notes.append(f"{path!r} is left out: no pattern can name it; rename the file")
@@ -157,13 +158,41 @@ def _split_name(name: str) -> tuple[str, str]:
     return (name.removesuffix(tail), tail) if known else (name, "")
 
 
-def _suffix(tail: str) -> str:
-    """The suffix of the format, without the compression.
+def _suffixes_are_languages(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Splits names such as corpus.de and corpus.pl, where the language stands in place of the format.
 
-    >>> _suffix(".jsonl.zst"), _suffix(".PY")
-    ('.jsonl', '.py')
+    Several files that differ in this suffix alone are needed, and one that is no source code: `main.pl` is Perl.
+
+    >>> _suffixes_are_languages(["corpus.de", "corpus.pl.gz", "main.pl", "main.py", "main.txt"])
+    {'corpus.de': ('corpus.de', ''), 'corpus.pl.gz': ('corpus.pl', '.gz')}
     """
-    return f".{tail.lower().split('.')[1]}"
+    alike: dict[str, dict[str, str]] = {}
+    for name in names:
+        compression = suffix if (suffix := Path(name).suffix).lower() in COMPRESSIONS else ""
+        base, _, language = name.removesuffix(compression).rpartition(".")
+        if base and is_language(language) and language != CODE:
+            alike.setdefault(base, {})[name] = compression
+    return {
+        name: (name.removesuffix(compression), compression)
+        for found in alike.values()
+        if len(languages := {_format_suffix(name, compression) for name, compression in found.items()}) > 1
+        and not languages <= SOURCE_SUFFIXES.keys()
+        for name, compression in found.items()
+    }
+
+
+def _format_suffix(name: str, compression: str) -> str:
+    return Path(name.removesuffix(compression)).suffix
+
+
+def _suffix(tail: str) -> str:
+    """The suffix of the format, without the compression; that of text if the name has none.
+
+    >>> _suffix(".jsonl.zst"), _suffix(".PY"), _suffix(".gz")
+    ('.jsonl', '.py', '.txt')
+    """
+    first = f".{tail.lower().split('.')[1]}" if tail else ""
+    return ".txt" if first in {"", *COMPRESSIONS} else first
 
 
 def _group_by_language(folder: Path, names: Sequence[_Name], others: Sequence[_Name], survey: Survey) -> list[Group]:
