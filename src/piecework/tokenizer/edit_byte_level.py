@@ -162,12 +162,11 @@ def _made_from(model: ByteLevelModel, gone: Collection[int]) -> set[int]:
     made_by: dict[int, list[Merge]] = {}
     for merge in model.merges:
         made_by.setdefault(merge[2], []).append(merge)
-    lost: set[int] = set()
+    missing = set(gone)
     for merged, merges in sorted(made_by.items(), key=lambda each: len(model.tokens[each[0]])):  # parts come first
-        missing = lost.union(gone)
-        if merged not in gone and all(left in missing or right in missing for left, right, _ in merges):
-            lost.add(merged)
-    return lost
+        if all(left in missing or right in missing for left, right, _ in merges):
+            missing.add(merged)
+    return missing.difference(gone)
 
 
 def _hidden(model: ByteLevelModel, gone: Collection[int], symbols: Iterable[str]) -> set[int]:
