@@ -224,14 +224,17 @@ def test_counts_of_longer_rows_are_kept(tmp_path: Path) -> None:
         counts + pw.count_words(["a"])
 
 
-def test_a_space_among_required_chars(sentencepiece: Release) -> None:
-    """Both releases refuse it, with any other option; so do we, before training."""
-    for required in (" ", "x y", "  ▁"):
+@pytest.mark.parametrize(
+    ("character", "reason"), [(" ", "space must not be included"), ("▅", "kUNKChar")], ids=["space", "unknown"]
+)
+def test_characters_that_cannot_be_required(sentencepiece: Release, character: str, reason: str) -> None:
+    """Both releases refuse them, with any other option; so do we, before training."""
+    for required in (character, f"x{character}y", f"{character}▁"):
         for options in ({}, {"add_dummy_prefix": False}, {"normalization_rule_name": "nmt_nfkc"}):
             settings: dict[str, Any] = {"required_chars": required, **options}
-            with pytest.raises(TrainingError, match="space must not be included"):
-                sentencepiece.train(["abc abd"] * 3, model_type="bpe", vocab_size=12, **settings)
-            with pytest.raises(pw.RecipeError, match="required_chars has a space"):
+            with pytest.raises(TrainingError, match=reason):
+                sentencepiece.train(["abc abd xy"] * 3, model_type="bpe", vocab_size=12, **settings)
+            with pytest.raises(pw.RecipeError, match=f"required_chars has (a space|{character})"):
                 pw.Recipe(vocab_size=12, **settings)
 
 

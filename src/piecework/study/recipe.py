@@ -198,6 +198,8 @@ class Recipe(BaseModel):
     def _character_problems(self) -> Iterator[tuple[str, str]]:
         if " " in self.required_chars:
             yield "required_chars", "required_chars has a space, which SentencePiece refuses too; write ▁ for it"
+        if "▅" in self.required_chars:
+            yield "required_chars", "required_chars has ▅, SentencePiece's own mark for unknown characters"
         pieces = {piece for piece, _ in self.meta_pieces().values()}
         if doubled := [character for character in self.required_chars if character in pieces]:
             yield "required_chars", f"required_chars has {doubled[0]!r}, which is a special piece or a symbol already"
