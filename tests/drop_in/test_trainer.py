@@ -156,6 +156,21 @@ def test_lines_that_are_no_tsv(line: str) -> None:
             trained(trainer, [line], input_format="tsv")
 
 
+@pytest.mark.parametrize("count", ["+5", " 5", "05", "5\r", "5\x0b", "", "5.0", "+ 5", "1_0", "\xa05", "0"])
+def test_counts_of_tsv(count: str) -> None:
+    arguments = {"input_format": "tsv", "vocab_size": 12, "hard_vocab_limit": False}
+    ours, theirs = (outcome(lambda t=t: trained(t, [f"ab ac\t{count}", "bc\t2"], **arguments)) for t in BOTH)
+    assert ours == theirs
+
+
+def test_a_wrong_count_in_a_line_that_is_left_out() -> None:
+    arguments = {"input_format": "tsv", "input_sentence_size": 101, "shuffle_input_sentence": False, "vocab_size": 12}
+    for sentence in ("a▅", "x" * 5000, ""):
+        for trainer in BOTH:
+            with pytest.raises(RuntimeError):
+                trained(trainer, ["ab ac\t5", f"{sentence}\t0"], hard_vocab_limit=False, **arguments)
+
+
 def test_long_lines_are_left_out_as_by_default() -> None:
     lines = ["ab " * 2000, *["cd cd"] * 3]
     arguments = {"vocab_size": 9}
@@ -179,6 +194,22 @@ def test_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert trainer.train(**given) is None
             files.append((Path("m.model").read_bytes(), Path("m.vocab").read_bytes()))
         assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("last", [b"det", b"det\n"])
+def test_empty_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: bytes) -> None:
+    """SentencePiece reads a last line without a line break again for an empty file behind it, but for the last file."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"a": b"hej\nhej d\n" + last, "b": b"hade har\nden", "-": b""}.items():
+        Path(name).write_bytes(text)
+    for names in ("-,a,-,b", "a,-,-,b,-", "a,-", "-,-,a,-,-"):
+        for limit in ({}, {"input_sentence_size": 101, "shuffle_input_sentence": False}):
+            files = []
+            for trainer in BOTH:
+                given = {**ARGUMENTS, "input": names, "vocab_size": 40, "hard_vocab_limit": False, **limit}
+                trainer.train(**given, model_prefix="m", **quiet(trainer))
+                files.append((Path("m.model").read_bytes(), Path("m.vocab").read_bytes()))
+            assert files[0] == files[1], names
 
 
 def test_a_string_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

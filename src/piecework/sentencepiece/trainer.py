@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -143,14 +144,22 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _file_blocks(paths: list[str]) -> Iterator[bytes]:
-    """The files in blocks of whole lines. A file's last line ends with the file."""
-    for path in paths:
+    """The files in blocks of whole lines. A file's last line ends with the file.
+
+    SentencePiece reads a last line without a line break once more for each empty file behind it, but for the last file.
+    """
+    last_line = b""
+    for number, path in enumerate(paths, 1):
+        is_empty = True
         try:
             with Path(path).open("rb") as file:
                 while lines := file.readlines(_BLOCK_BYTES):
+                    is_empty, last_line = False, lines[-1]
                     yield b"".join(lines)
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
+        if is_empty and number < len(paths) and not last_line.endswith(b"\n"):
+            yield last_line
 
 
 def _sentence_limit(given: Mapping[str, Any]) -> int:
@@ -187,17 +196,23 @@ def _count(texts: Iterable[str | bytes], counter: WordCounter) -> WordCounts:
 
 
 def _count_weighted(lines: Iterable[bytes], counter: WordCounter) -> WordCounts:
-    """Count lines of the format tsv: a sentence, a tab, how often it counts."""
+    """Count lines of the format tsv."""
     for line in lines:
-        parts = line.split(b"\t")
-        if len(parts) != 2:
-            raise RuntimeError(
-                f"input_format = tsv needs a sentence, a tab and a count: {line[:100].decode(errors='replace')}"
-            )
-        if not parts[1].strip().isdigit() or not 1 <= int(parts[1]) < 1 << 63:
-            raise RuntimeError(f"input_format = tsv: the count {parts[1].decode(errors='replace')!r} is not 1 or more")
-        counter.add([parts[0]], copies=int(parts[1]))
+        sentence, count = _weighted(line)
+        counter.add([sentence], copies=count)
     return counter.finish()
+
+
+def _weighted(line: bytes) -> tuple[bytes, int]:
+    """A line of the format tsv: a sentence, a tab, how often it counts."""
+    parts = line.split(b"\t")
+    if len(parts) != 2:
+        raise RuntimeError(
+            f"input_format = tsv needs a sentence, a tab and a count: {line[:100].decode(errors='replace')}"
+        )
+    if not re.fullmatch(rb"\s*\+?[0-9]+\s*", parts[1]) or not 1 <= int(parts[1]) < 1 << 63:
+        raise RuntimeError(f"input_format = tsv: the count {parts[1].decode(errors='replace')!r} is not 1 or more")
+    return parts[0], int(parts[1])
 
 
 def _single_lines(texts: Iterable[str | bytes]) -> Iterator[bytes]:
@@ -210,7 +225,7 @@ def _single_lines(texts: Iterable[str | bytes]) -> Iterator[bytes]:
 def _usable(lines: Iterable[bytes], max_sentence_length: int, *, is_tsv: bool) -> Iterator[bytes]:
     """The sentences that count towards `input_sentence_size`: neither empty, nor too long, nor with ▅."""
     for line in lines:
-        sentence = line.split(b"\t")[0] if is_tsv else line
+        sentence = _weighted(line)[0] if is_tsv else line
         if sentence and len(sentence) <= max_sentence_length and "▅".encode() not in sentence:
             yield line
 
