@@ -1,5 +1,6 @@
 """What the tests share: hypothesis settings, the corpus beside the repository, Python's own sources."""
 
+import os
 import signal
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -76,6 +77,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return next((folder for folder in TOGETHER if nodeid.startswith(folder)), super()._split_scope(nodeid))
 
     return ByFileOrFolder(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that take minutes run with PIECEWORK_PARITY=all: in `make parity`, those of samples in `make docs`."""
+    if os.environ.get("PIECEWORK_PARITY") == "all":
+        return
+    long = [item for item in items if item.get_closest_marker("minutes")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("minutes")]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

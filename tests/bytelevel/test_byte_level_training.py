@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -77,7 +76,7 @@ def test_real_text(settings: Mapping[str, int], corpus: Mapping[str, list[str]],
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.environ.get("PIECEWORK_PARITY") != "all", reason="make parity trains on all text, for minutes")
+@pytest.mark.minutes
 @pytest.mark.parametrize(
     ("preset", "settings"),
     [

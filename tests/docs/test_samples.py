@@ -3,7 +3,6 @@
 `make docs` runs all pages. `make test` runs those that take little time.
 """
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -54,9 +53,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _parameter(name: str) -> object:
-    is_all = os.environ.get("PIECEWORK_PARITY") == "all"
-    skipped = pytest.mark.skipif(not is_all, reason="make docs runs the samples of all pages, for minutes")
-    return name if name in QUICK else pytest.param(name, marks=[pytest.mark.slow, skipped])
+    return name if name in QUICK else pytest.param(name, marks=[pytest.mark.slow, pytest.mark.minutes])
 
 
 @pytest.mark.parametrize("name", [_parameter(name) for name in PAGES])
