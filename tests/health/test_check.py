@@ -10,6 +10,7 @@ import pytest
 import piecework as pw
 from bytelevel.known_tokenizers import known_file
 from cli.command import Run
+from piecework.common.percent import format_percent
 from piecework.health.check import CHECKS
 from piecework.health.finding import Finding
 
@@ -128,6 +129,11 @@ def test_symbols_that_text_can_forge() -> None:
     found = finding("forgeable", trained(user_defined_symbols=["<|user|>", "hello"]))
     assert (found.status, found.pieces) == ("warn", ("<|user|>",))
     assert finding("forgeable", trained(control_symbols=["<|user|>"])).status == "pass"
+    plain = pw.train(TEXTS, pw.Recipe.byte_level("gpt2", vocab_size=300))
+    found = finding("forgeable", pw.edit(plain, add_symbols=["<|user|>"]).tokenizer)
+    assert (found.status, found.pieces) == ("warn", ("<|user|>",))
+    assert "special (special_tokens)" in found.advice
+    assert finding("forgeable", pw.edit(plain, add_special=["<|user|>"]).tokenizer).status == "pass"
 
 
 def test_a_size_that_is_no_multiple() -> None:
@@ -170,6 +176,15 @@ def test_characters_of_a_language_that_become_bytes() -> None:
     ids = [tokenizer.encode(text) for text in japanese]
     tokens = sum(map(len, ids)) + sum(len(tokenizer.encode(text)) for text in TEXTS)
     assert found.saving == pytest.approx(4 * 2 * len(japanese) / tokens)  # three bytes each, one piece instead
+
+
+def test_a_language_with_an_underscore_in_its_name() -> None:
+    """Its share of the tokens was divided by 1, so it took more than all of them."""
+    counts = pw.count_units({"en": TEXTS, "zh_TW": [f"{text} 東京" for text in TEXTS]})
+    tokenizer = trained()
+    found = finding("characters", tokenizer, counts)
+    tokens = sum(len(tokenizer.encode(f"{text} 東京")) for text in TEXTS)
+    assert f"in zh_TW they take {format_percent(6 * len(TEXTS) / tokens, digits=2)} of the tokens" in found.summary
 
 
 def test_newlines_that_cost_bytes() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -45,7 +45,9 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
     """Characters that become bytes or unknown, by language."""
     costs: dict[str, Counter[str]] = {}
     known: dict[str, int] = {}
+    languages: dict[str, str] = {}
     for subset, batch in counts.evaluation_batches():
+        languages[str(subset)] = subset.language
         units: list[str] = batch.column("unit").to_pylist()  # type: ignore[assignment]
         numbers: list[int] = batch.column("count").to_pylist()  # type: ignore[assignment]
         fresh = sorted(set("".join(units)) - known.keys())
@@ -64,7 +66,7 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
                 for character in unit:
                     if character in missing:
                         found[character] += count
-    language_tokens = _tokens_by_language(use)
+    language_tokens = _tokens_by_language(use, languages)
     total = sum(language_tokens.values())
     saved = {
         language: sum(count * (known[each] - 1) for each, count in found.items()) for language, found in costs.items()
@@ -81,7 +83,7 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
     names = tuple(each for each, _ in together.most_common())
     worst = max(spent, key=lambda language: spent[language])
     summary = (
-        f"{len(names):,} characters of the text have no piece: {listed_pieces(names, 12)}; in {worst} they take"
+        f"characters of the text without a piece: {len(names):,} ({listed_pieces(names, 12)}); in {worst} they take"
         f" {format_percent(spent[worst], digits=2)} of the tokens"
     )
     saving = sum(saved.values()) / max(total, 1)
@@ -100,11 +102,11 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
     )
 
 
-def _tokens_by_language(use: PieceUse) -> dict[str, int]:
-    """The tokens of each language; a subset is named after its category and its language."""
+def _tokens_by_language(use: PieceUse, languages: Mapping[str, str]) -> dict[str, int]:
+    """The tokens of each language, with the language of each subset; a group that is no subset is a language."""
     found: dict[str, int] = {}
     for group, tokens in zip(use.groups, use.tokens.sum(axis=(1, 2), dtype=np.int64).tolist(), strict=True):
-        language = group.rpartition("_")[2]
+        language = languages.get(group, group)  # a language can have "_" in its name, as pt_BR
         found[language] = found.get(language, 0) + tokens
     return found
 
@@ -170,7 +172,8 @@ def _unused(tokenizer: Native, use: PieceUse) -> Iterator[Finding]:
     named_steps = tuple(texts[i] for i in np.flatnonzero(on_the_way))
     summary = f"{len(named_steps):,} further pieces occur only as steps on the way to longer pieces"
     summary += f": {listed_pieces(named_steps)}" if named_steps else ""
-    few = len(named_steps) <= MANY_OF_ONE_SOURCE * tokenizer.vocab_size or not is_enough
+    # The files of a byte-level tokenizer need every step, so there is nothing to do.
+    few = len(named_steps) <= MANY_OF_ONE_SOURCE * tokenizer.vocab_size or not is_enough or not is_ours
     advice = "" if few else "piecework edit --prune --larger MODEL gives their ids to the next merges"
     yield Finding("steps", "pass" if few else "warn", summary, advice, named_steps)
 

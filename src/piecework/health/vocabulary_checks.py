@@ -219,7 +219,9 @@ def _forgeable(tokenizer: Native) -> Finding:
     if isinstance(tokenizer, ByteLevelTokenizer):
         found: Iterator[str] = iter(tokenizer.model.added_tokens)
         others = len(tokenizer.model.special_tokens)
+        setting = "special_tokens"
     else:
+        setting = "control_symbols"
         found = (piece.text for piece in tokenizer._meta_pieces if piece.type == "user_defined")
         others = sum(piece.type == "control" for piece in tokenizer._meta_pieces)
     names = tuple(text for text in found if _LOOKS_SPECIAL.fullmatch(text))
@@ -233,8 +235,8 @@ def _forgeable(tokenizer: Native) -> Finding:
         "warn",
         f"text that spells {listed_pieces(names, 5)} gets the id of the symbol: a user can forge"
         f" {'it' if len(names) == 1 else 'them'}",
-        "make markers that only your code may write special (control_symbols), or remove them from"
-        " untrusted text before encoding; in transformers, encode it with split_special_tokens=True",
+        f"make markers that only your code may write special ({setting}), or remove them from untrusted text before"
+        " encoding; in transformers, encode it with split_special_tokens=True",
         names,
     )
 
