@@ -49,8 +49,9 @@ NO_SYMBOLS = "user_defined_symbols = []   # the corpus has no code, so there are
 def command(terminal: Terminal, folder: Path, out: Path, force: bool) -> None:
     """Write a commented study file for the text in FOLDER (or in the current folder).
 
-    Languages and categories are guessed from names such as books_sv.jsonl.zst, sv/books.jsonl or sv/*.txt; the text
-    field is guessed from the first records; source code is found by its suffix. Check the file before you run it.
+    Languages and categories are guessed from names such as books_sv.jsonl.zst, sv/books.jsonl, sv/*.txt or news.sv;
+    the text field is guessed from the first records; source code is found by its suffix. Check the file before you
+    run it.
 
     \b
     Examples:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from piecework.corpus.fields import needed_field
 from piecework.corpus.skipped import Skipped
 from piecework.counting.local import check_readable
 from piecework.counting.processes import Workers
@@ -55,7 +56,9 @@ class DatasetRun:
                 results = self._tokenize_inputs(workers)
                 if not any(result.statistics["read_documents"] for result in results):
                     shards = f"{len(plan.shards):,} shard{'s' if len(plan.shards) != 1 else ''}"
-                    raise InputError(f"no document in {shards}: {_all(skipped_records(plan, results).values())}")
+                    first = plan.source.subsets[0]
+                    fix = f"; {needed_field(first.files, first.text_field)}" if not plan.source.is_study else ""
+                    raise InputError(f"no document in {shards}: {_all(skipped_records(plan, results).values())}{fix}")
                 if plan.shuffle is None:
                     return results, results
                 documents = sum(result.statistics["documents"] for result in results)
