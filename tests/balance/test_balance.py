@@ -155,6 +155,8 @@ def test_saved(found: Balance, tmp_path: Path) -> None:
         ({"by": "subset"}, "no subsets"),
         ({"metric": "renyi_efficiency"}, "distinct things"),
         ({"pivot": "dd"}, 'the pivot "dd"'),
+        ({"parallel": {name: [""] * 40 for name in AMOUNTS}}, 'the parallel text of "aa" is too short'),
+        ({"parallel": {"aa": ["a b"] * 9, "bb": ["c d", *[""] * 8]}}, 'the parallel text of "bb" is too short'),
     ],
 )
 def test_refusals(counts: Counts, settings: dict[str, object], message: str) -> None:

@@ -49,9 +49,15 @@ class Meter:
         self.lines: dict[str, Sequence[str]] = {}
         self.pivot: str | None = None
         if parallel is not None and self.metric is None:
-            self.lines = {name: parallel.lines[name] for name in self.groups if name in parallel.lines}
+            own = {name: parallel.lines[name] for name in (parallel.pivot, *self.groups) if name in parallel.lines}
+            if short := next((name for name, lines in own.items() if not _has_both_halves(lines)), None):
+                raise InputError(
+                    f'the parallel text of "{short}" is too short: one half of it chooses the weights and the other one'
+                    " reports, and each needs lines with text"
+                )
+            self.lines = {name: own[name] for name in self.groups if name in own}
             self.pivot = parallel.pivot
-            self._pivot_lines = parallel.lines[parallel.pivot]
+            self._pivot_lines = own[parallel.pivot]
         text = self._units.text["eval"][:, :, TEXT_TOTALS.index("characters")]
         found = dict(zip(self._units.groups, text, strict=True))
         self._sampled = np.array([found.get(group, np.zeros(BUCKETS)) for group in self.groups])
@@ -94,7 +100,7 @@ class Meter:
             ratio = metric.ratio(sums)
             numerators[rows], denominators[rows] = ratio if metric.direction == "lower" else ratio[::-1]
         if self.lines:
-            buckets = np.arange(len(self._pivot_lines)) * BUCKETS // max(len(self._pivot_lines), 1)
+            buckets = _line_buckets(len(self._pivot_lines))
             pivot = self._tokens(tokenizer, self._pivot_lines, buckets)
             for group, lines in self.lines.items():
                 row = self.groups.index(group)
@@ -106,6 +112,16 @@ class Meter:
     def _tokens(self, tokenizer: Tokenizer, lines: Sequence[str], buckets: Array) -> Array:
         encoded = tokenizer.encode_batch(list(lines), threads=self._threads)
         return np.bincount(buckets, list(map(len, encoded)), BUCKETS)
+
+
+def _line_buckets(count: int) -> Array:
+    """The bucket of each line: stretches of neighbours, so that a text that goes on is in one bucket."""
+    return np.arange(count) * BUCKETS // max(count, 1)
+
+
+def _has_both_halves(lines: Sequence[str]) -> bool:
+    halves = _line_buckets(len(lines)) % 2
+    return len({half for half, line in zip(halves.tolist(), lines, strict=True) if line.strip()}) == 2
 
 
 def _find(metric: str | Metric | None, *, has_parallel: bool) -> Metric | None:
