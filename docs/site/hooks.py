@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from api import api_page
 from commands import commands_page
 from notebook import notebook_page
+from table_code import without_backslashes
 
 ROOT = Path(__file__).parents[2]
 # Pages that stand elsewhere in the repository: the name on the site and the file.
@@ -46,14 +47,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Links from docs/ to files outside it lead to their pages on the site."""
+    """Links from docs/ to files outside it lead to their pages on the site; code in tables has no backslashes."""
     for name, path in ELSEWHERE.items():
         markdown = markdown.replace(f"](../{path}", f"]({name}")
-    return markdown
+    return without_backslashes(markdown)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Refuse a page that would ask a host for anything."""
+    """Refuse a page that would ask a host for anything. A page for a server's errors has no use on a disk."""
+    (Path(config.site_dir) / "404.html").unlink(missing_ok=True)
     for page in sorted(Path(config.site_dir).rglob("*.html")):
         found = LOADED.search(page.read_text(encoding="utf-8"))
         if found and 'rel="canonical"' not in found.group():

@@ -9,6 +9,7 @@ from api import api_page
 from commands import commands_page
 from notebook import run_notebook
 from recording import animated
+from table_code import without_backslashes
 
 import piecework
 from piecework.cli import COMMANDS
@@ -65,3 +66,8 @@ def test_an_animated_picture() -> None:
     assert re.findall(rb"IHDR|acTL|fcTL|IDAT|fdAT|IEND", made) == [
         b"IHDR", b"acTL", b"fcTL", b"IDAT", b"fcTL", b"fdAT", b"IEND",
     ]  # fmt: skip
+
+
+def test_code_in_tables_has_no_backslashes() -> None:
+    row = "| `--to [hf\\|llama]` | \\|A\\| of `a\\|b` |"
+    assert without_backslashes(f"text `x\\|y`\n{row}") == "text `x\\|y`\n| `--to [hf|llama]` | \\|A\\| of `a|b` |"
