@@ -59,18 +59,18 @@ class View:
     def candidate(self, name: str, costs: Costs, factors: Mapping[str, Fraction], half: Half = "report") -> Candidate:
         """The costs of one tokenizer with their intervals."""
         values, resampled = self._shown(costs, half)
-        shown = tuple(
+        group_costs = tuple(
             GroupCost(group, float(values[i]), interval(resampled[i]), bool(self.compared[i]))
             for i, group in enumerate(costs.groups)
             if self.measured[i]
         )
         chosen = np.flatnonzero(self.compared & self.measured)
         if not len(chosen):
-            return Candidate(name, shown, 1.0, None, "", costs.total(half), dict(factors))
+            return Candidate(name, group_costs, 1.0, None, "", costs.total(half), dict(factors))
         raw, raw_resampled = costs.values(half)[chosen], costs.resampled(half)[chosen]
         return Candidate(
             name,
-            shown,
+            group_costs,
             float(raw.max() / raw.min()),
             interval(raw_resampled.max(axis=0) / raw_resampled.min(axis=0)) if len(chosen) > 1 else None,
             costs.groups[chosen[int(raw.argmax())]],

@@ -318,24 +318,24 @@ def _read_parquet(part: Slice, reading: _Reading) -> Iterator[Batch]:
     name = str(file.path)
     with open_parquet(file.path) as parquet:
         # The footer does not say where in the file a batch is. The number of rows is a good estimate.
-        ends = [0, *accumulate(parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups))]
+        group_bounds = [0, *accumulate(parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups))]
         groups = range(parquet.num_row_groups)[part.start : part.stop]
-        done_rows, stop_rows = ends[groups.start], ends[groups.stop]
-        reported = _position(file, done_rows, ends[-1])
+        done_rows, stop_rows = group_bounds[groups.start], group_bounds[groups.stop]
+        reported = _position(file, done_rows, group_bounds[-1])
         columns = [text_field] if languages is None else [text_field, languages.field.name]
         if missing := [column for column in columns if column not in parquet.schema_arrow.names]:
             if stop_rows > done_rows:
                 first = list(range(done_rows + 1, stop_rows + 1)[:LOCATIONS_KEPT])
                 reason = Reason.FIELD_MISSING if text_field in missing else Reason.NO_LANGUAGE
                 skipped.add(name, reason, first, count=stop_rows - done_rows)
-            yield Batch(file, [], _position(file, stop_rows, ends[-1]) - reported)
+            yield Batch(file, [], _position(file, stop_rows, group_bounds[-1]) - reported)
             return
         for group in groups:
             batch_rows = _batch_rows(parquet.metadata.row_group(group), reading.batch_bytes)
             for table in parquet.iter_batches(batch_rows, row_groups=[group], columns=columns):
                 numbers = range(done_rows + 1, done_rows + 1 + len(table))
                 done_rows += len(table)
-                position = _position(file, done_rows, ends[-1])
+                position = _position(file, done_rows, group_bounds[-1])
                 if languages is None:
                     documents = _usable(table.column(text_field), name, numbers, reading)
                     yield Batch(file, documents, position - reported)

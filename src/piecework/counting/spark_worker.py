@@ -120,8 +120,8 @@ def _batches(table: pa.Table, number: int, subset: int) -> Iterator[pa.RecordBat
     start = 0
     while start < len(table):
         part = table.slice(start, BATCH_ROWS)
-        ends = compute.cumulative_sum(compute.binary_length(part.column(text)).cast("int64"))
-        fitting = compute.sum(compute.less_equal(ends, pa.scalar(BATCH_TEXT_BYTES))).as_py() or 0
+        total_bytes = compute.cumulative_sum(compute.binary_length(part.column(text)).cast("int64"))
+        fitting = compute.sum(compute.less_equal(total_bytes, pa.scalar(BATCH_TEXT_BYTES))).as_py() or 0
         part = part.slice(0, max(1, fitting)).combine_chunks()
         start += len(part)
         rows = len(part)

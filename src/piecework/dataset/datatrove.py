@@ -46,8 +46,8 @@ class DatatroveWriter:
             HashedFile(Path(f"{self._stem}.ds.index")) as index,
             HashedFile(Path(f"{self._stem}.ds.metadata")) as metadata,
         ):
-            for ends in lengths.ends():
-                index.write(ends)
+            for document_ends in lengths.document_ends():
+                index.write(document_ends)
             lines = (f"{self._tokenizer}|{self._width}", str(lengths.tokens), readable_tokens(lengths.tokens))
             metadata.write("\n".join(lines).encode())
             lengths.remove()

@@ -64,8 +64,8 @@ class FlatArrayWriter:
         ):
             bounds.write(npy_header("<u8", lengths.documents + 1))
             bounds.write(array("q", [0]))
-            for ends in lengths.ends():
-                bounds.write(ends)
+            for document_ends in lengths.document_ends():
+                bounds.write(document_ends)
             description.write(json.dumps(described, indent=1).encode() + b"\n")
             lengths.remove()
             ids = WrittenFile.at(Path(f"{self._stem}.npy"), ".npy")

@@ -110,19 +110,19 @@ class Lengths:
             while data := file.read(4 * BLOCK):
                 yield array("I", data)
 
-    def ends(self, *, scale: int = 1) -> Iterator[array[int]]:
+    def document_ends(self, *, scale: int = 1) -> Iterator[array[int]]:
         """The end of each document, in tokens times `scale`, as int64."""
         total = 0
         for block in self.blocks():
-            ends = array("q", accumulate(block, initial=total))
-            total = ends[-1]
+            block_ends = array("q", accumulate(block, initial=total))
+            total = block_ends[-1]
             if scale != 1:
-                ends = array("q", (end * scale for end in ends))
-            yield ends[1:]
+                block_ends = array("q", (end * scale for end in block_ends))
+            yield block_ends[1:]
 
     def starts(self, *, scale: int = 1) -> Iterator[array[int]]:
         """The start of each document, in tokens times `scale`, as int64."""
         last = 0
-        for ends in self.ends(scale=scale):
-            yield array("q", [last]) + ends[:-1]
-            last = ends[-1]
+        for block_ends in self.document_ends(scale=scale):
+            yield array("q", [last]) + block_ends[:-1]
+            last = block_ends[-1]

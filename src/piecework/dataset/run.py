@@ -89,13 +89,13 @@ class DatasetRun:
             from piecework.dataset.spark import SparkRun  # here: few datasets are made on Spark
 
             total = sum(task.size_bytes for task in tasks)
-            shown = 0
+            reported = 0
 
             def show(tasks_done: int, all_tasks: int) -> None:
-                nonlocal shown
+                nonlocal reported
                 now = total * tasks_done // max(1, all_tasks)
-                progress(now - shown)
-                shown = now
+                progress(now - reported)
+                reported = now
 
             on_cluster = SparkRun(self.cluster, plan.source.name, self.cores, show, self.warn)
             done |= dict(zip(left, on_cluster.tokenize(job, tasks), strict=True))

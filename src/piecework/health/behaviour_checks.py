@@ -40,8 +40,8 @@ def _round_trip(tokenizer: Native, texts: Sequence[str]) -> Finding:
     lost = [text for text in texts if tokenizer.decode(tokenizer.encode(text)) != text]
     if not lost:
         return Finding("round-trip", "pass", "decoding gives back every text that was tried, character for character")
-    shown = listed_pieces([lost[0][:_SHOWN]])
-    summary = f"decoding does not give back {len(lost):,} of {len(texts):,} texts, such as {shown!r}"
+    example = listed_pieces([lost[0][:_SHOWN]])
+    summary = f"decoding does not give back {len(lost):,} of {len(texts):,} texts, such as {example!r}"
     if reason := _known_loss(tokenizer):
         return Finding("round-trip", "warn", f"{summary}: {reason[0]}", reason[1])
     return Finding(

@@ -208,12 +208,12 @@ def _one_source(tokenizer: Native, use: PieceUse) -> Finding:
     names = tuple(tokenizer.pieces[i].text for i in order)
     if not names:
         return Finding("one-source", "pass", "no piece comes from one source only")
-    judged = int((learned & (totals >= ONE_SOURCE_TOKENS)).sum())
+    frequent = int((learned & (totals >= ONE_SOURCE_TOKENS)).sum())
     summary = (
-        f"{len(names):,} of {judged:,} pieces that occur {ONE_SOURCE_TOKENS} times or more come from one source: nearly"
-        f" all their tokens are in a sixteenth of the documents of one subset: {listed_pieces(names)}"
+        f"{len(names):,} of {frequent:,} pieces that occur {ONE_SOURCE_TOKENS} times or more come from one source:"
+        f" nearly all their tokens are in a sixteenth of the documents of one subset: {listed_pieces(names)}"
     )
-    if len(names) <= MANY_OF_ONE_SOURCE * judged:
+    if len(names) <= MANY_OF_ONE_SOURCE * frequent:
         return Finding("one-source", "pass", summary, "", names)
     return Finding(
         "one-source",

@@ -30,10 +30,10 @@ def compare_recipes(first: StudyFolder, further: Mapping[str, StudyFolder]) -> T
         rows = [row for row in study.tables["metrics"].rows() if row["tokenizer"] == MULTILINGUAL]
         tokens = {row["language"]: row["denominator"] for row in rows if row["metric"] == "bytes_per_token"}
         base = base or tokens
-        shown = [row for metric in METRICS for row in rows if row["metric"] == metric]
+        found = [row for metric in METRICS for row in rows if row["metric"] == metric]
         for language, count in tokens.items():
             value = count / base[language] if base.get(language) else None
-            shown.append({"language": language, "metric": "sequence_length", "value": value, "low": None, "high": None})
+            found.append({"language": language, "metric": "sequence_length", "value": value, "low": None, "high": None})
         described = name, tokenizer.kind, tokenizer.vocab_size
-        lines += [(*described, *(row[column] for column in ESTIMATE)) for row in shown]
+        lines += [(*described, *(row[column] for column in ESTIMATE)) for row in found]
     return Table.of(("recipe", "kind", "vocab_size", *ESTIMATE), lines, title=TITLES["recipes"])

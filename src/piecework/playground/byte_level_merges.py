@@ -89,16 +89,16 @@ def _merges(tokenizer: ByteLevelTokenizer, data: bytes) -> Iterator[tuple[int, i
     # A pre-token that is a token is looked up as a whole. It has the merges that its bytes alone would have.
     if tokenizer not in _ORDERS:
         _ORDERS[tokenizer] = MergeOrder(tokenizer.model)
-    ends = [*range(1, len(data) + 1)]
+    token_ends = [*range(1, len(data) + 1)]
     highest = 0
     merges = list(_ORDERS[tokenizer].merges(data))
     if not merges or tokenizer.model.tokens[merges[-1][2][2]] != data:
         return
     for rank, left, (_, _, made) in merges:
         highest = max(highest, rank + 1)
-        begin = ends[left - 1] if left else 0
-        yield begin, ends[left], ends[left + 1], rank, highest, made
-        del ends[left]
+        begin = token_ends[left - 1] if left else 0
+        yield begin, token_ends[left], token_ends[left + 1], rank, highest, made
+        del token_ends[left]
 
 
 def _training_rank(tokenizer: ByteLevelTokenizer, rank: int) -> int:

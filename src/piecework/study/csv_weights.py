@@ -33,7 +33,7 @@ def read_csv(path: Path, mistakes: list[Mistake]) -> CsvWeights:
     >>> {str(name): float(weight) for name, weight in read_csv(path, []).weights.items()}
     {'books_sv': 1.0, 'books_is': 3.0, 'law_sv': 0.5}
     """
-    shown = str(path)
+    name = str(path)
     table = CsvWeights({}, {}, {})
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -41,25 +41,27 @@ def read_csv(path: Path, mistakes: list[Mistake]) -> CsvWeights:
             # Spreadsheets may append rows of commas.
             rows = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except OSError as error:
-        mistakes.append(Mistake(f"cannot read the weights: {error.strerror or error}", shown))
+        mistakes.append(Mistake(f"cannot read the weights: {error.strerror or error}", name))
         return table
     except UnicodeDecodeError:
-        mistakes.append(Mistake("not valid UTF-8; save the table as CSV in UTF-8", shown))
+        mistakes.append(Mistake("not valid UTF-8; save the table as CSV in UTF-8", name))
         return table
     except csv.Error as error:
-        mistakes.append(Mistake(f"not valid CSV: {error}", shown, reader.line_num))
+        mistakes.append(Mistake(f"not valid CSV: {error}", name, reader.line_num))
         return table
     if not rows:
-        mistakes.append(Mistake("the table is empty; it should have a column a language and a row a category", shown))
+        mistakes.append(
+            Mistake("the table is empty; it needs a row for each category and a column for each language", name)
+        )
         return table
     (line, header), *body = rows
     if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
-        mistakes.append(Mistake("the cells should be separated by commas", shown, line))
+        mistakes.append(Mistake("the cells should be separated by commas", name, line))
         return table
     table = CsvWeights({}, {}, {}, line)
-    _read_header(header, table, mistakes, (shown, line))
+    _read_header(header, table, mistakes, (name, line))
     for line, cells in body:
-        _read_row(cells, table, mistakes, (shown, line))
+        _read_row(cells, table, mistakes, (name, line))
     return table
 
 

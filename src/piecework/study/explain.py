@@ -70,9 +70,9 @@ def _with_value(key: KeyPath, message: str, value: object, *, is_table: bool) ->
     names = [part for part in key if isinstance(part, str)]
     if is_table:
         return f"{_table_name(key)} {message}".strip()
-    shown = _shown(value)
+    text = _shown(value)
     table = _table_name(key[: key.index(names[-1])])
-    return f"{names[-1]} = {shown}{f' in {table}' if table else ''}: {message}"
+    return f"{names[-1]} = {text}{f' in {table}' if table else ''}: {message}"
 
 
 def _unknown_key(key: KeyPath, value: object, *, of_bytes: bool) -> str:
@@ -149,5 +149,5 @@ def _shown(value: object) -> str:
         return "{...}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_shown(member) for member in value[:3])}{', ...' if len(value) > 3 else ''}]"
-    shown = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
-    return shown if len(shown) <= 80 else f"{shown[:77]}..."
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -83,9 +83,11 @@ def _completed(token: bytes) -> Iterator[str]:
 
 def _every_end(token: bytes) -> Iterator[str]:
     """All last bytes, for tokens that merge further with most of them."""
-    ends = [bytes([byte]) for byte in range(0x80, 0xC0)]
+    last_bytes = [bytes([byte]) for byte in range(0x80, 0xC0)]
     yield from _combined(
-        token, (b"", *_LEADS), [*ends, *(end + b"\x80" for end in ends), *(b"\x9f" + end for end in ends)]
+        token,
+        (b"", *_LEADS),
+        [*last_bytes, *(byte + b"\x80" for byte in last_bytes), *(b"\x9f" + byte for byte in last_bytes)],
     )
     first_parts = [bytes([lead, byte]) for lead in range(0xE0, 0xF5) for byte in range(0x80, 0xC0, 3)]
     yield from _combined(token, [bytes([lead]) for lead in range(0xC2, 0xF5)] + first_parts, (b"",))

@@ -181,8 +181,8 @@ def _cuts(tokenizer: BaseTokenizer) -> dict[str, list[str]]:
     for text, kind in unsafe.items():
         if kind not in _IN_TEXT or len(text) == 1:
             continue
-        ends = {end - len(symbol) for _, _, _, end in tokenizer._encoder.encode_spans(symbol + text)}
-        for at in sorted(end for end in ends if 0 < end < len(text)):
+        token_ends = {end - len(symbol) for _, _, _, end in tokenizer._encoder.encode_spans(symbol + text)}
+        for at in sorted(end for end in token_ends if 0 < end < len(text)):
             if text[:at] not in unsafe and text[at:] not in unsafe:
                 cuts.setdefault(text[:at], []).append(text[at:])
                 break

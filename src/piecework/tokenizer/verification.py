@@ -211,8 +211,8 @@ def compare_runtime(
     except BaseException as error:  # noqa: BLE001
         reason = f"{type(error).__name__}: {error}".split("\n")[0]
         return RuntimeResult(runtime.name, version, "failed", reason[:300])
-    judged = judge_results(found, decoded)
-    return replace(judged, name=runtime.name, version=version, elapsed_s=time.monotonic() - started)
+    result = judge_results(found, decoded)
+    return replace(result, name=runtime.name, version=version, elapsed_s=time.monotonic() - started)
 
 
 def _first(found: Sequence[object], expected: Sequence[object]) -> int:

@@ -76,8 +76,8 @@ def _estimates(data: StudyData, languages: list[str]) -> Sheet:
     for language in languages:
         words = [data.estimate(FERTILITY, language, name) for name in (BASE, MULTILINGUAL)]
         sizes = [data.estimate(BYTES, language, name) for name in (BASE, MULTILINGUAL)]
-        shown = [part for each in words for part in (each.value, _interval(each))]
-        lines.append((data.name(language), *shown, *(each.value for each in sizes)))
+        cells = [part for each in words for part in (each.value, _interval(each))]
+        lines.append((data.name(language), *cells, *(each.value for each in sizes)))
     headings: list[Heading | str] = [
         "text",
         Heading("tokens per word before", "number"),
