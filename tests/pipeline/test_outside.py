@@ -10,11 +10,13 @@ import piecework as pw
 from bytelevel.known_tokenizers import FOLDER, known_file
 from compare.conftest import _byte_level
 from piecework.common.packaged_files import PACKAGES_VARIABLE
+from piecework.counting.store import Counts
 from piecework.evaluation.compare import compare_on_counts
 from piecework.tokenizer.load import load_tokenizer
 from pipeline.studies import STUDY, run_study, small_corpus, write_study
 
 OUTSIDE = STUDY + '\n[analysis.tokenizers]\nunigram = "outside/unigram.model"\n"byte level" = "outside/gpt"\n'
+CORPUS = small_corpus()
 
 
 def unigram(vocab_size: int) -> bytes:
@@ -38,6 +40,42 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [text for texts in small_corpus().values() for text in texts]
     _byte_level(lines).save(str(folder / "outside" / "gpt" / "tokenizer.json"))
     return folder
+
+
+def test_a_byte_level_study(folder: Path) -> None:
+    """Its documents are counted as words too, and all tokenizers are compared on these."""
+    table = '[recipe]\npreset = "gpt4o"\nvocab_size = 560\nhard_vocab_limit = false\n[analysis]'
+    text = (folder / "study.toml").read_text(encoding="utf-8")
+    before, after = text[: text.index("[recipe]")], text[text.index("[analysis]") + len("[analysis]") :]
+    file = folder / "bytes.toml"
+    lines = [line for line in before.splitlines() if "code_token" not in line]
+    file.write_text("\n".join(lines) + table.join(["\n", after]), encoding="utf-8")
+    results, warnings = run_study(file, out=folder.parent / "bytes")
+    assert warnings == []
+    words = Counts.load(folder.parent / "bytes/words")
+    expected = compare_on_counts(
+        {
+            "multilingual": results.tokenizer(),
+            "unigram": load_tokenizer(folder / "outside" / "unigram.model"),
+            "byte level": load_tokenizer(folder / "outside" / "gpt"),
+        },
+        words,
+    )
+    found = results.tables["outside"]
+    assert found.rows() == expected.metrics.rows()
+    # The same documents. A literal ▁ is a space where words are counted, so those that stand alone are no words.
+    alone = sum(len(text.split()) - len(text.replace("▁", " ").split()) for each in CORPUS.values() for text in each)
+    for row in found.where(tokenizer="multilingual", metric="word_fertility").rows():
+        (other,) = (
+            results.tables["metrics"]
+            .where(tokenizer="multilingual", language=row["language"], metric="word_fertility")
+            .rows()
+        )
+        assert 0 <= other["denominator"] - row["denominator"] <= alone < 60
+        assert row["value"] == pytest.approx(other["value"], rel=0.02)
+    assert "Compared with other tokenizers" in results.report.read_text(encoding="utf-8")
+    again, _ = run_study(file, out=folder.parent / "bytes")
+    assert again.run["stages"] == results.run["stages"]
 
 
 def test_tables_and_report(folder: Path) -> None:

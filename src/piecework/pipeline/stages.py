@@ -29,7 +29,14 @@ from piecework.pipeline.recipes import compare_recipes
 from piecework.pipeline.results import StudyResults
 from piecework.pipeline.tokenizers import Trained, Training
 from piecework.results.cards import write_cards
-from piecework.results.folder import FIGURES_FOLDER, LATEX_FOLDER, RESULTS_FOLDER, STUDY_FILE, TOKENIZERS_FOLDER
+from piecework.results.folder import (
+    FIGURES_FOLDER,
+    LATEX_FOLDER,
+    RESULTS_FOLDER,
+    STUDY_FILE,
+    TOKENIZERS_FOLDER,
+    WORDS_FOLDER,
+)
 from piecework.results.latex import write_latex
 from piecework.results.state import State, key_of
 from piecework.results.study_tables import study_tables, study_units
@@ -234,13 +241,29 @@ class StudyRun:
                 tables = compare_outside(
                     outside,
                     load_trained(self.state.folder / TOKENIZERS_FOLDER / MULTILINGUAL),
-                    counted.counts,
+                    counted.counts if counted.counts.pre_tokenizer is None else self._count_words(),
                     parallel=parallel,
                     progress=lambda done, total: self.progress("comparing", done, total),
                 )
                 for name, table in tables.items():
                     outputs += write_table(table, self.state.folder / RESULTS_FOLDER / name)
         return ["outside"]
+
+    def _count_words(self) -> Counts:
+        """The same documents counted as words: those of other tokenizers cannot be put together from pre-tokens."""
+        folder = self.state.folder / WORDS_FOLDER
+        prepare_output(folder, [])
+        return counts_of(
+            self.study.counting_words(),
+            State(folder),
+            threads=self.threads,
+            memory=self.memory,
+            force=self.force,
+            allow_empty=True,  # what is missing was said when the pre-tokens were counted
+            progress=self.progress,
+            warn=lambda _message: None,
+            cluster=self.cluster,
+        ).counts
 
     def _alternatives(self, counted: StudyCounts, parallel: ParallelText | None) -> list[str]:
         """Trains with other weights, if the study asks for it. Returns the names of the stages."""

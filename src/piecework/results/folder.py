@@ -45,6 +45,8 @@ MAKE_AGAIN = "piecework run makes it again"
 RESULTS_FOLDER = "results"
 RECIPES_FOLDER = "recipes"
 """The studies of further recipes, a folder each."""
+WORDS_FOLDER = "words"
+"""Of a byte-level study: the counts of words on which it is compared with other tokenizers."""
 FIGURES_FOLDER = f"{RESULTS_FOLDER}/figures"
 LATEX_FOLDER = f"{RESULTS_FOLDER}/latex"
 

@@ -421,6 +421,18 @@ class StudySettings(_Table):
             changes["corpus"] = self.corpus.model_copy(update={"subset": entries})
         return self.model_copy(update=changes)
 
+    def counting_words(self) -> Self:
+        """The study of the same documents that counts words: tokenizers of any kind are compared on them."""
+        analysis = {"vocab_sizes": (), "tokenizers": {}, "alternatives": False}
+        changes: dict[str, Any] = {
+            "name": f"{self.name}-words",
+            "recipe": Recipe(),
+            "recipes": {},
+            "extend": None,
+            "analysis": self.analysis.model_copy(update=analysis),
+        }
+        return self.model_copy(update=changes)
+
     def _further_inconsistencies(self) -> Iterator[tuple[KeyPath, str]]:
         if self.recipes and self.extend is not None:
             yield ("recipes",), "[recipes]: a study that extends a tokenizer trains no recipes; remove one of the two"
@@ -486,13 +498,6 @@ class StudySettings(_Table):
                 ("recipe", "vocab_size"),
                 f"vocab_size = {recipe.vocab_size} in [recipe]: special tokens and bytes alone take"
                 f" {recipe.smallest_size}",
-            )
-        for name in self.analysis.tokenizers:
-            yield (
-                ("analysis", "tokenizers", name),
-                f'"{name}" in [analysis.tokenizers]: a byte-level study counts the pre-tokens of'
-                f' "{recipe.pre_tokenizer.name}", of which words cannot be put together for another tokenizer; use'
-                " piecework compare --data, or give a SentencePiece recipe first and this one in [recipes.NAME]",
             )
         for index, entry in enumerate(self.corpus.subset):
             if entry.code_token is not None:
