@@ -76,7 +76,7 @@ def train(lines: Iterable[str | bytes], **options: Any) -> tuple[list[str], list
     required = _required_characters(texts, o)
     words = Counter(word for text in texts for word in re.split("(?=▁)", text) if word)
     parts = {word: [c if c in required else "▅" for c in word] for word in words}
-    # Pairs that were ever adjacent, be it for a moment: they stay candidates when their frequency is 0.
+    # All pairs that were ever adjacent, even briefly: they stay candidates when their frequency is 0.
     candidates = {pair for word in parts for pair in pairwise(parts[word])}
     merges: list[str] = []
     while len(merges) < o.vocab_size - len(o.meta_pieces) - len(required):
@@ -148,7 +148,7 @@ def _sentences(lines: Iterable[str | bytes], o: Options) -> list[str]:
 
 
 def _required_characters(texts: Iterable[str], o: Options) -> list[str]:
-    """The most frequent characters, up to the coverage asked for: compared in float32, as there."""
+    """The most frequent characters, up to the coverage asked for. SentencePiece compares in float32."""
     counts = Counter(character for text in texts for character in text if character != "\0")
     required: list[str] = []
     covered = 0

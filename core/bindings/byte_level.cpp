@@ -44,7 +44,7 @@ nb::list encode_batch(const ByteLevelEncoder& encoder, nb::sequence texts, unsig
   return id_lists(results);
 }
 
-// Whether each text, as one pre-token, becomes one token: that of its index.
+// Whether each text, as one pre-token, becomes a single token, whose id is the index of the text.
 Array<bool> whole_tokens(const ByteLevelEncoder& encoder, const std::vector<nb::bytes>& texts) {
   std::vector<uint8_t> whole(texts.size());
   ByteLevelTracer tracer(encoder.merger());

@@ -12,8 +12,8 @@
 
 namespace piecework {
 
-// Two pre-tokens in a line of 64 bytes, the newer first, and what is older in the line beside it: most look-ups read
-// one line of memory. The cache doubles, up to 32 MB, while text brings new pre-tokens.
+// A line of 64 bytes holds two pre-tokens, the newer one first. An older one moves to the line beside it. Most look-ups
+// read one line of memory. The cache doubles, up to 32 MB, while the text has new pre-tokens.
 class PreTokenCache {
  public:
   static constexpr size_t kMaxBytes = 15;

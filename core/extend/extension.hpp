@@ -18,12 +18,12 @@ namespace piecework {
 struct Extension {
   // New characters, the most frequent first; byte-level vocabularies have all bytes already.
   std::vector<Character> characters;
-  // In order. `left` and `right` are old ids; above these new characters, then new merges.
+  // In the order of training. `left` and `right` are ids: old ids first, then the new characters, then the new merges.
   std::vector<Merge> merges;
 };
 
-// `options` are those that the model was trained with; its meta pieces are boundaries. `wanted` counts characters and
-// merges. Fewer only if the text allows no more merges of `minimum_frequency`, which is 1 at least.
+// `options` are those that the model was trained with; its meta pieces are boundaries. `wanted` is the number of new
+// characters and merges. There are fewer only if no pair is left that occurs `minimum_frequency` times (at least 1).
 Extension extend_bpe(const Encoder& encoder, const WordTable& words, const TrainingOptions& options, uint64_t wanted,
                      uint64_t minimum_frequency, const Progress& progress);
 

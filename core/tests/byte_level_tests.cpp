@@ -92,7 +92,7 @@ Pieces trained(const std::map<std::string, uint64_t>& counts, const ByteLevelTra
 }
 
 TEST(byte_level_training_worked_example) {
-  // (a, b) 5 times, (b, c) 4 times; then (ab, c) 4 times. Of the rest, all once, the smallest ids come first.
+  // (a, b) 5 times, (b, c) 4 times; then (ab, c) 4 times. The other pairs occur once; the smallest ids come first.
   const std::map<std::string, uint64_t> counts{{"abc", 4}, {"ab", 1}, {" z!", 1}};
   CHECK_EQUAL(trained(counts, {}, 260), {"ab", "abc", "z!", "Ġz!"});
   CHECK_EQUAL(trained(counts, {{}, 2, 0}, 260), {"ab", "abc"});

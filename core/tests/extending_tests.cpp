@@ -32,7 +32,7 @@ TEST(extending_merges_old_tokens_and_adds_characters_first) {
 }
 
 TEST(extending_does_not_complete_an_unreachable_piece) {
-  // "abc" is never made: neither "ab" nor "bc" is a piece. With "ab", the first of three equal pairs, it would be.
+  // "abc" is never reached, as neither "ab" nor "bc" is a piece. "ab" is not made, because then "abc" would be reached.
   const Encoder encoder(model_of({"abc", "a", "b", "c", "▁"}));
   TrainingOptions options;
   options.character_coverage = 1;

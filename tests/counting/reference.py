@@ -17,7 +17,7 @@ WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass
 class Reference:
-    """Tables as counters: the columns of a row but the last to the count."""
+    """Tables as counters: all columns of a row but the last map to the last, the count."""
 
     train: Counter[tuple[Any, ...]] = field(default_factory=Counter)
     eval: Counter[tuple[Any, ...]] = field(default_factory=Counter)

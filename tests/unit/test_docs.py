@@ -66,7 +66,7 @@ def test_the_tests_of_promises_exist() -> None:
 
 
 def test_every_page_makes_promises_that_are_held() -> None:
-    """Each page of the docs stands in the table, but for those that describe the code or list results."""
+    """Each page of the docs is in the table, except those that describe the code or list results."""
     text = (ROOT / "docs/promises.md").read_text(encoding="utf-8")
     pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"promises.md", *SITE_PAGES}
     assert pages <= set(re.findall(r"\]\(([\w-]+\.md)\)", text))

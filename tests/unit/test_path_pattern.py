@@ -39,7 +39,7 @@ def test_a_brace_twice_stands_for_the_same(tmp_path: Path) -> None:
     assert found(tmp_path, "{language}/{category}_{language}.txt", *names) == [("sv/law_sv.txt", "law", "sv")]
 
 
-def test_folders_only_where_nothing_else_is_asked_for(tmp_path: Path) -> None:
+def test_a_bare_brace_or_a_final_slash_finds_folders(tmp_path: Path) -> None:
     assert [path for path, *_ in found(tmp_path, "{language}", "sv/a.txt", "is/b.txt")] == ["is", "sv"]
     assert found(tmp_path, "{language}/", "sv/a.txt") == [("is", None, "is"), ("sv", None, "sv")]
     assert found(tmp_path, "*") == []

@@ -1,4 +1,4 @@
-"""Weights of a study times a factor for each group: rounded for people, and used as rounded."""
+"""The weights of a study, multiplied by a factor for each group. Factors are rounded before they are used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from piecework.evaluation.units import GroupBy
 __all__ = ["Weighting", "weights_toml"]
 
 DIGITS = 3
-"""Significant digits of a factor. A cost falls by 0.06 % where a weight rises by 1 %, so a fourth has no use."""
+"""Significant digits of a factor. If a weight rises by 1 %, a cost falls by 0.06 %: a fourth digit has no effect."""
 
 
 class Weighting:
@@ -25,10 +25,12 @@ class Weighting:
         self._counts = counts
         self._groups = tuple(groups)
         self._by = by
-        self._acts = counts.weighting == "counts"
+        self._multiplies_counts = counts.weighting == "counts"
         rows = counts.subset_rows
         text = {SubsetName(row["category"], row["language"]): int(row["train_bytes"]) for row in rows}
-        self._text = {name: size * (counts.weights[name] if self._acts else 1) for name, size in text.items()}
+        self._text = {
+            name: size * (counts.weights[name] if self._multiplies_counts else 1) for name, size in text.items()
+        }
 
     def group(self, subset: SubsetName) -> str:
         """The group of a subset."""
@@ -53,7 +55,7 @@ class Weighting:
     def of_counts(self, factors: Mapping[str, Fraction]) -> dict[SubsetName, Fraction]:
         """What the counts are multiplied by. Under `weighting = "documents"` the sample has today's weights already."""
         today = self._counts.weights
-        return {name: factors[self.group(name)] * (today[name] if self._acts else 1) for name in today}
+        return {name: factors[self.group(name)] * (today[name] if self._multiplies_counts else 1) for name in today}
 
     def of_study(self, factors: Mapping[str, Fraction]) -> dict[SubsetName, Fraction]:
         """The weights to write into the study."""

@@ -33,7 +33,7 @@ def show_train_plan(
     estimate = estimate_training(files, vocab_size=recipe.vocab_size, text_field=text_field, threads=threads)
     settings = recipe.model_dump(mode="json")
     if "max_sentence_length" not in recipe.model_fields_set:
-        settings.pop("max_sentence_length", None)  # its default is SentencePiece's; here no line is too long
+        settings.pop("max_sentence_length", None)  # the default is SentencePiece's; this command leaves out no line
     size_bytes = sum(file.size_bytes for file in files)
     if as_json:
         plan = {

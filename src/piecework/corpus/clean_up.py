@@ -16,7 +16,7 @@ _TABLE: dict[int, str | None] = {**dict.fromkeys(_DELETED), **dict.fromkeys(_SPA
 def clean_up(text: str) -> str:
     """The text without control characters, with plain spaces, in the normal form NFC.
 
-    A tab and a newline stay. A no-break space is deleted, not made a space: so does the client.
+    A tab and a newline stay. A no-break space is deleted, and not replaced by a space, as in `GPTSw3Tokenizer`.
 
     >>> clean_up("en\\u2003ros\\r\\n10\\u00a0kr, cafe\\u0301")
     'en ros\\n10kr, café'

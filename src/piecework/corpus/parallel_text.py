@@ -23,7 +23,7 @@ PIVOT = "en"
 
 @dataclass(frozen=True, slots=True)
 class ParallelText:
-    """The lines of each language, as many in each."""
+    """The lines of each language. Every language has the same number of lines."""
 
     lines: dict[str, list[str]]
     pivot: str

@@ -1,4 +1,4 @@
-"""The results of shards on disk, from which a killed count resumes. Each is there whole, or counted again."""
+"""Results of shards on disk, from which a killed count resumes. A shard without a whole result is counted again."""
 
 import os
 import secrets
@@ -74,7 +74,7 @@ class SliceResult:
         return cls(lines, found)
 
     def to_skipped(self, file: str) -> dict[str, Skipped]:
-        """The same as the reader had it, by language, under this name of the file."""
+        """The records that the reader skipped, by language, under this name of the file."""
         found: dict[str, Skipped] = {}
         for language, reasons in self.skipped.items():
             skipped = found.setdefault(language, Skipped())
@@ -96,7 +96,7 @@ class ShardResult:
     spill_files: tuple[SpillFile, ...] = field(default=())
 
     def to_json(self) -> bytes:
-        """One line, the same for the same result."""
+        """One line; equal results give equal lines."""
         statistics = {name: dict(sorted(self.statistics[name].items())) for name in sorted(self.statistics)}
         passages = {name: asdict(self.passages[name]) for name in sorted(self.passages)}
         content = {

@@ -26,10 +26,10 @@ class ByteLevelModel:
     added_tokens: Mapping[str, int] = field(default_factory=dict)
     """Always taken from a text, before it is cut into pre-tokens."""
     merges: Sequence[Merge] | None = None
-    """By rank. None: a token's id is its rank, and all neighbours that spell a token become it, as in tiktoken."""
+    """By rank. If None, a token's id is its rank, and any two neighbours that spell a token merge, as in tiktoken."""
     whole_pre_tokens: bool = False
     """Whether a pre-token that is a token becomes that token without merging."""
     note: str = ""
     """What had to be assumed to load it; empty if nothing."""
     file_parts: Mapping[str, Any] = field(default_factory=dict)
-    """Parts of a `tokenizer.json` that change no id of a text, as the post-processor: it is saved with them."""
+    """Parts of a `tokenizer.json` that do not change ids, such as the post-processor. They are saved as they were."""

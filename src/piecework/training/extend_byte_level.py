@@ -72,7 +72,7 @@ def extend_byte_level(
 
 
 def _gaps(tokenizer: ByteLevelTokenizer) -> list[int]:
-    """Ids that nothing has. Without merges an id is a rank, and a low rank would come before old tokens."""
+    """Unused ids. In a tokenizer without merges an id is a rank, and a low rank would come before old tokens."""
     model = tokenizer.model
     if model.merges is None:
         return []

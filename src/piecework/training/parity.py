@@ -19,7 +19,7 @@ AnyCounts = TypeVar("AnyCounts", WordCounts, PreTokenCounts)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParityCounts(Generic[AnyCounts]):
-    """The counts of each language. Of languages with equally long development texts, the first one is served."""
+    """The counts of each language. If development texts are equally long, the first such language gets the merge."""
 
     training: Mapping[str, AnyCounts]
     development: Mapping[str, AnyCounts]
@@ -35,7 +35,7 @@ def parity_counts(
 ) -> ParityCounts[AnyCounts]:
     """Training and development counts by language. `count` turns texts into counts.
 
-    Development text should say the same in every language, as parallel text does: then equal lengths are fair.
+    Use parallel text for development: the lengths of texts can be compared only if the texts say the same.
     """
     if not isinstance(training, Mapping) or not training:
         raise RecipeError(
@@ -44,8 +44,8 @@ def parity_counts(
         )
     if not isinstance(development, Mapping):
         raise RecipeError(
-            "parity = true needs development= texts or counts by language, best parallel text: it shows which language"
-            " is worst off"
+            "parity = true needs development= texts or counts by language, preferably parallel text: it shows which"
+            " language is worst off"
         )
     if missing := [language for language in training if language not in development]:
         raise InputError(f'no development text of "{missing[0]}"; there is {", ".join(development) or "none"}')

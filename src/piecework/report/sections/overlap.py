@@ -25,8 +25,7 @@ def overlap_section(data: StudyData) -> Section | None:
     figures = [*_pairs(data), *_with_multilingual(data), *_curves(data)]
     lead = (
         "How many pieces two vocabularies share. Only learned pieces count, merges and characters: special pieces, "
-        "bytes "
-        "and whitespace runs are in every vocabulary."
+        "bytes and whitespace runs are in every vocabulary."
     )
     return Section("overlap", "Vocabulary overlap", lead, tuple(figures)) if figures else None
 
@@ -97,8 +96,7 @@ def _with_multilingual(data: StudyData) -> list[Figure]:
     chart = BarColumns(title, f"{columns[0].title} {columns[0].detail}: {listed}.", names, columns, colours)
     how_to_read = (
         "How much of each monolingual vocabulary is also in the multilingual one. Frequent pieces are shared more "
-        "often, "
-        "so the share of tokens is higher."
+        "often, so the share of tokens is higher."
     )
     sheet = Sheet.build(
         "Monolingual vocabularies in the multilingual one",
@@ -148,8 +146,7 @@ def _curves(data: StudyData) -> list[Figure]:
         )
         how_to_read = (
             f"The share of the {what} of each monolingual tokenizer that the multilingual vocabulary covers at each "
-            "size. "
-            "Marks are the sizes of the study."
+            "size. Marks are the sizes of the study."
         )
         figures.append(Figure(name, title, how_to_read, chart, sheet, folded=True))
     return figures
