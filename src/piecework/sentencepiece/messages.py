@@ -47,7 +47,7 @@ def character_offsets(text: bytes) -> list[int]:
 
     Of bytes that are not UTF-8, SentencePiece takes the length of a character from the first byte alone.
 
-    >>> character_offsets("aå".encode()), character_offsets(b"\xe2\x82")
+    >>> character_offsets("aå".encode()), character_offsets(b"\\xe2\\x82")
     ([0, 1, 1, 2], [0, 0, 1])
     """
     offsets: list[int] = []
