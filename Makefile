@@ -178,7 +178,7 @@ core-test: $(VENV)/.tools
 	build/core-test/core_tests
 	build/core-test/core_fuzz 40 1 core/fuzz/corpus
 
-# Coverage-guided fuzzing of the core under ASan and UBSan, so many seconds for each target.
+# Coverage-guided fuzzing of the core under ASan and UBSan, so many seconds for each target; TARGETS="encoding training" names some.
 SECONDS_EACH ?= 300
 fuzz: $(VENV)/.tools
 	@command -v clang++ > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq \
@@ -186,7 +186,7 @@ fuzz: $(VENV)/.tools
 	    || { echo "fuzzing needs clang with its fuzzer: sudo apt-get install clang libclang-rt-14-dev" >&2; exit 1; }
 	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_CXX_COMPILER=clang++ -DPIECEWORK_CORE_TESTS=ON -DPIECEWORK_LIBFUZZER=ON > /dev/null
 	$(BIN)/cmake --build build/fuzz --target core_fuzz_coverage
-	core/fuzz/run.sh build/fuzz $(SECONDS_EACH)
+	core/fuzz/run.sh build/fuzz $(SECONDS_EACH) $(TARGETS)
 
 lint: $(VENV)/.linted
 	$(BIN)/ruff check .

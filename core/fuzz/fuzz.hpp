@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "text/utf8.hpp"
+#include "train/alphabet.hpp"
 #include "words.hpp"
 
 namespace piecework::tests {
@@ -38,12 +39,24 @@ void fuzz_spill_files(Random& random);
 void fuzz_evaluating(Random& random);
 void fuzz_pre_tokenizing(Random& random);
 void fuzz_extending(Random& random);
+void fuzz_byte_level_training(Random& random);
+void fuzz_byte_level_encoding(Random& random);
+void fuzz_parity_training(Random& random);
 
 inline constexpr Target kTargets[] = {
-    {"counting", fuzz_counting},           {"training", fuzz_training},     {"encoding", fuzz_encoding},
-    {"strange_model", fuzz_strange_model}, {"model_file", fuzz_model_file}, {"normalizing", fuzz_normalizing},
-    {"spill_files", fuzz_spill_files},     {"evaluating", fuzz_evaluating}, {"pre_tokenizing", fuzz_pre_tokenizing},
+    {"counting", fuzz_counting},
+    {"training", fuzz_training},
+    {"encoding", fuzz_encoding},
+    {"strange_model", fuzz_strange_model},
+    {"model_file", fuzz_model_file},
+    {"normalizing", fuzz_normalizing},
+    {"spill_files", fuzz_spill_files},
+    {"evaluating", fuzz_evaluating},
+    {"pre_tokenizing", fuzz_pre_tokenizing},
     {"extending", fuzz_extending},
+    {"byte_level_training", fuzz_byte_level_training},
+    {"byte_level_encoding", fuzz_byte_level_encoding},
+    {"parity_training", fuzz_parity_training},
 };
 
 inline std::string any_text(Random& random) {
@@ -62,6 +75,10 @@ inline std::string with_spaces_for_marks(std::string text) {
 
 // Random words, counted.
 WordTable any_words(Random& random);
+// A few short words, for definitions that are slow.
+WordTable few_words(Random& random);
+// Options of training that the slow definition knows (core/tests/slow_trainer.hpp).
+TrainingOptions any_plain_options(Random& random);
 // Merges and characters of a vocabulary that is trained on random words.
 std::vector<std::string> any_pieces(Random& random, const WordTable& words, bool add_dummy_prefix);
 

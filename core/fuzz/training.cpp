@@ -1,15 +1,15 @@
-// Training: any words and options; merges are valid, in order, and nest.
+// Training: any words and options; merges are valid, in order, nest, and are those of the slow definition.
 #include <algorithm>
 #include <set>
 #include <vector>
 
 #include "fuzz.hpp"
+#include "slow_trainer.hpp"
 #include "train/trainer.hpp"
 
 namespace piecework::tests {
-namespace {
 
-TrainingOptions any_options(Random& random) {
+TrainingOptions any_plain_options(Random& random) {
   TrainingOptions options;
   static constexpr float kCoverages[] = {0.5F, 0.98F, 0.9995F, 1.0F};
   static constexpr uint32_t kLengths[] = {1, 2, 3, 5, 16, 40};
@@ -19,8 +19,6 @@ TrainingOptions any_options(Random& random) {
   options.split_by_number = random.chance(2);
   options.split_digits = random.chance(2);
   options.add_dummy_prefix = random.chance(2);
-  options.allow_whitespace_only_pieces = random.chance(4);
-  options.treat_whitespace_as_suffix = random.chance(4);
   if (random.chance(4)) options.pretokenization_delimiter = "b";
   if (random.chance(2)) options.boundary = '\t';
   options.meta_pieces = {"<unk>", "<s>"};
@@ -29,6 +27,29 @@ TrainingOptions any_options(Random& random) {
                                                            "\xE2\x96\x81"
                                                            "b"});
   if (random.chance(4)) options.required_chars = U"x\u5B57";
+  return options;
+}
+
+WordTable few_words(Random& random) {
+  WordTable table;
+  for (uint64_t rows = random.below(10); rows > 0; --rows) {
+    std::string word =
+        repaired(random.chance(8) ? random.bytes(1 + random.below(8)) : random.text(1 + random.below(10)));
+    // What a word of a line never has.
+    std::erase(word, ' ');
+    std::erase(word, '\n');
+    if (word.find(kSpaceMarkUtf8) != word.npos || word.find(kUnknownMarkUtf8) != word.npos) continue;
+    table.add(word, random.chance(3), 1 + (random.chance(4) ? random.below(100'000) : random.below(4)));
+  }
+  return table;
+}
+
+namespace {
+
+TrainingOptions any_options(Random& random) {
+  TrainingOptions options = any_plain_options(random);
+  options.allow_whitespace_only_pieces = random.chance(4);
+  options.treat_whitespace_as_suffix = random.chance(4);
   return options;
 }
 
@@ -66,6 +87,25 @@ std::vector<std::string> check_training(Random& random, const WordTable& table, 
   return pieces;
 }
 
+// Training of a few words against its slow definition, in one round and in several.
+void check_definition(Random& random) {
+  TrainingOptions options = any_plain_options(random);
+  const WordTable words = few_words(random);
+  SlowWords slow(words, options);
+  slow.add(words, {});
+  const uint64_t wanted = random.below(40), least = 1 + random.below(3);
+  const uint64_t size = options.meta_pieces.size() + slow.alphabet_size() + wanted;
+  const std::vector<Merge> expected = slow.trainer.run(wanted, least);
+  for (const uint32_t large_text : {kLargeText, static_cast<uint32_t>(1 + random.below(50))}) {
+    options.large_text = large_text;
+    const std::vector<Merge> merges = train_bpe(words, options, size, least, {}).merges;
+    REQUIRE(merges.size() == expected.size());
+    for (size_t i = 0; i < merges.size(); ++i) {
+      REQUIRE(merges[i].piece == expected[i].piece && merges[i].frequency == expected[i].frequency);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> any_pieces(Random& random, const WordTable& words, bool add_dummy_prefix) {
@@ -78,6 +118,7 @@ void fuzz_training(Random& random) {
   WordTable words = any_words(random);
   for (uint64_t more = random.below(3); more > 0; --more) words.merge(any_words(random));
   any_pieces(random, words, random.chance(2));
+  check_definition(random);
 }
 
 }  // namespace piecework::tests

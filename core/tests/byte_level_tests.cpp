@@ -6,6 +6,7 @@
 #include "count/pre_token_counter.hpp"
 #include "encode/byte_level_encoder.hpp"
 #include "pretokenize/pre_tokenizer.hpp"
+#include "slow_byte_level_encoder.hpp"
 #include "text/utf8.hpp"
 #include "train/trainer.hpp"
 
@@ -125,37 +126,6 @@ ByteLevelModel random_model(std::mt19937& random, bool with_merges) {
   return model;
 }
 
-// Looks for the best pair of the whole row before each merge.
-std::vector<uint32_t> slow_encode(const ByteLevelModel& model, std::string_view text) {
-  std::vector<uint32_t> row;
-  for (const char c : text) row.push_back(static_cast<unsigned char>(c));
-  const auto rank = [&](uint32_t left, uint32_t right, uint32_t& merged) {
-    if (model.merges) {
-      for (size_t i = 0; i < model.merges->size(); ++i) {
-        const ByteMerge& merge = (*model.merges)[i];
-        if (merge.left == left && merge.right == right) return merged = merge.merged, i;
-      }
-    } else {
-      for (size_t id = 0; id < model.tokens.size(); ++id) {
-        if (model.tokens[id] == model.tokens[left] + model.tokens[right]) return merged = static_cast<uint32_t>(id), id;
-      }
-    }
-    return SIZE_MAX;
-  };
-  for (;;) {
-    size_t best = SIZE_MAX, best_at = 0;
-    uint32_t best_merged = 0;
-    for (size_t i = 0; i + 1 < row.size(); ++i) {
-      uint32_t merged = 0;
-      const size_t found = rank(row[i], row[i + 1], merged);
-      if (found < best) best = found, best_at = i, best_merged = merged;
-    }
-    if (best == SIZE_MAX) return row;
-    row[best_at] = best_merged;
-    row.erase(row.begin() + static_cast<std::ptrdiff_t>(best_at) + 1);
-  }
-}
-
 TEST(byte_level_encoding_is_merging_the_best_pair) {
   std::mt19937 random(3);
   for (int i = 0; i < 60; ++i) {
@@ -175,7 +145,7 @@ TEST(byte_level_encoding_is_merging_the_best_pair) {
       const size_t end = batches[0].ends[t];
       CHECK_EQUAL(std::vector<uint32_t>(ids.begin() + static_cast<std::ptrdiff_t>(begin),
                                         ids.begin() + static_cast<std::ptrdiff_t>(end)),
-                  slow_encode(model, texts[t]));
+                  slow_byte_level_encode(model, texts[t]));
       begin = end;
     }
   }

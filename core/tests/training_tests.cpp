@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 #include "train/chunk_text.hpp"
+#include "train/parity_training.hpp"
 #include "train/trainer.hpp"
 #include "words.hpp"
 
@@ -330,6 +331,24 @@ TEST(training_reports_progress_and_can_be_stopped) {
   };
   CHECK_THROWS(Stop, train_bpe(table, plain(), 8 + 4, 0, stop));
   CHECK_THROWS(Stop, train_bpe(table, plain(), 8 + 4, 0, [](uint64_t, uint64_t) { throw Stop(); }));
+}
+
+// Where training words have no ▁, a ▁ of the development text is three bytes, as in an encoded text.
+TEST(parity_training_counts_the_bytes_of_a_mark_outside_the_alphabet) {
+  TrainingOptions options = plain();
+  options.character_coverage = 1;
+  options.add_dummy_prefix = false;
+  const WordTable first = table_of({{"ab", 9}}), second = table_of({{"ba", 9}});
+  const WordTable all = table_of({{"ab", 9}, {"ba", 9}});
+  const WordTable four_tokens =
+      table_of({{"\xE2\x96\x81"
+                 "a",
+                 1}});
+  const WordTable three_tokens = table_of({{"bbb", 1}});
+  const TrainingResult result =
+      train_parity_bpe(all, {{&first, &four_tokens}, {&second, &three_tokens}}, options, 3, 0, {});
+  CHECK_EQUAL(result.merges.size(), 1U);
+  CHECK_EQUAL(result.merges[0].piece, "ab");
 }
 
 }  // namespace

@@ -14,14 +14,19 @@ namespace {
 // The tokens of a table before any merge: its characters, and the bytes of those outside the alphabet.
 uint64_t initial_tokens(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options) {
   FormMaker forms(options);
+  const uint64_t tokens_of_mark = alphabet.contains(kSpaceMark) ? 1 : kSpaceMarkUtf8.size();
   uint64_t total = 0;
   for (size_t i = 0; i < words.size(); ++i) {
     const Word word = words.at(i);
     const TrainingForm form = forms.form(word);
-    uint64_t tokens = form.marked;
+    uint64_t tokens = form.marked ? tokens_of_mark : 0;
     for (const char *p = form.text.data(), *last = p + form.text.size(); p < last;) {
       const Decoded c = decode_utf8(p, last);
-      tokens += c.code == ' ' || c.code == options.boundary || alphabet.contains(c.code) ? 1 : c.length;
+      if (c.code == ' ') {
+        tokens += tokens_of_mark;
+      } else {
+        tokens += c.code == options.boundary || alphabet.contains(c.code) ? 1 : c.length;
+      }
       p += c.length;
     }
     total = add_counts(total, multiply_counts(tokens, word.count));
