@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import piecework as pw
 from counting.corpora import made_up_corpus, write_corpus
 from faults.small_disk import run_on_small_disk
+from piecework.common.manifest import seal
 from piecework.errors import DamagedError, InputError
 
 ALL = os.environ.get("PIECEWORK_PARITY") == "all"
@@ -218,6 +220,53 @@ def test_killed_after_all_was_written(tmp_path: Path, corpus_file: Path, tokeniz
     (out / ".partial/publishing").write_bytes(b"")
     assert pw.tokenize(corpus_file, tokenizer, out=out, threads=1).description == first.description
     assert not (out / ".partial").exists()
+
+
+def test_files_that_were_damaged_since(tmp_path: Path, corpus_file: Path, tokenizer: pw.Tokenizer) -> None:
+    out = tmp_path / "out"
+    options: dict[str, Any] = {"out": out, "sizes": (600, 900), "threads": 1}
+    pw.tokenize(corpus_file, tokenizer, **options)
+    whole = dataset_bytes(out)
+    generator = random.Random(5)
+    for name, data in whole.items():
+        for _ in range(3):
+            changed = bytearray(data)
+            changed[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
+            (out / name).write_bytes(changed)
+            if name == "tokenized.json" and json.loads(data) == _json_or_none(changed):
+                continue  # other whitespace
+            with pytest.raises(InputError, match=name):
+                pw.tokenize(corpus_file, tokenizer, **options)
+        (out / name).write_bytes(data)
+    pw.tokenize(corpus_file, tokenizer, **options)
+    assert dataset_bytes(out) == whole
+
+
+def _json_or_none(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("name", ["../precious.txt", "{folder}/precious.txt", "link/precious.txt", "", "..", "a\0b"])
+@pytest.mark.parametrize("force", [False, True])
+def test_a_received_folder_removes_nothing_elsewhere(
+    tmp_path: Path, corpus_file: Path, tokenizer: pw.Tokenizer, name: str, force: bool
+) -> None:
+    out = tmp_path / "out"
+    pw.tokenize(corpus_file, tokenizer, out=out, threads=1)
+    (tmp_path / "precious.txt").write_text("mine")
+    (out / "link").symlink_to(tmp_path)
+    content = json.loads((out / "tokenized.json").read_bytes())
+    content.pop("checksum")
+    path = name.format(folder=tmp_path)
+    content["shards"][0]["files"].append({"path": path, "size_bytes": 4, "checksum": "0" * 64})
+    (out / "tokenized.json").write_bytes(seal(content))
+    refusals = r"leads out of the folder|its checksum is another|holds something else \(link"
+    with pytest.raises(InputError, match=refusals):
+        pw.tokenize(corpus_file, tokenizer, out=out, threads=1, force=force)
+    assert (tmp_path / "precious.txt").read_text() == "mine"
 
 
 def test_two_runs_in_one_folder(tmp_path: Path, corpus_file: Path, tokenizer: pw.Tokenizer) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "checksum_of_file",
     "checksum_of_json",
     "inner_path",
+    "leads_through_link",
     "read_manifest",
     "seal",
     "unseal",
@@ -156,6 +157,11 @@ def inner_path(folder: Path, name: str) -> Path:
     if not path.parts or "\0" in name or "\\" in name or path.is_absolute() or ".." in path.parts:
         raise ValueError(f'"{name}" leads out of the folder {folder}')
     return folder / path
+
+
+def leads_through_link(folder: Path, path: Path) -> bool:
+    """Whether a folder on the way to a file of `folder` is a link to elsewhere: what lies there is not ours."""
+    return not path.parent.resolve().is_relative_to(folder.resolve())
 
 
 def _format_of(data: bytes) -> int | None:

@@ -6,10 +6,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 from piecework.common.exact import format_exact
-from piecework.common.manifest import Each, Shape, read_manifest
+from piecework.common.manifest import Each, Shape, inner_path, read_manifest
 from piecework.common.storage import Location, relative_name
 from piecework.common.subset_name import SubsetName
 from piecework.corpus.skipped import Skipped, skipped_rows
@@ -17,8 +18,9 @@ from piecework.counting.summary import sum_skipped
 from piecework.dataset.formats import FORMATS
 from piecework.dataset.plan import FORMAT_VERSION, DatasetPlan
 from piecework.dataset.shard_result import TokenizedShard
+from piecework.errors import DamagedError
 
-__all__ = ["TOKENIZED", "describe", "read_tokenized"]
+__all__ = ["TOKENIZED", "describe", "file_row", "files_of", "read_tokenized"]
 
 TOKENIZED = "tokenized.json"
 
@@ -46,7 +48,21 @@ _SHAPE: Mapping[str, Shape] = {
 
 def read_tokenized(folder: Location) -> dict[str, Any] | None:
     """The content of tokenized.json; None where there is none, a DamagedError where it is damaged."""
-    return read_manifest(folder / TOKENIZED, _SHAPE, format_version=FORMAT_VERSION)
+    description = read_manifest(folder / TOKENIZED, _SHAPE, format_version=FORMAT_VERSION)
+    if description is not None:
+        folders = [dataset["folder"] for dataset in description["datasets"] if dataset["folder"]]
+        for name in [*folders, *(row["path"] for row in files_of(description))]:
+            try:
+                inner_path(Path(str(folder)), name)
+            except ValueError as error:
+                raise DamagedError(folder / TOKENIZED, str(error)) from None
+    return description
+
+
+def files_of(description: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of all files that a tokenized.json describes."""
+    shards = (file for shard in description["shards"] for file in shard["files"])
+    return [*shards, *description["extra_files"]]
 
 
 def describe(

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from piecework.common.files import prepare_output, remove_temporaries, replace_atomically
-from piecework.common.manifest import inner_path
+from piecework.common.manifest import leads_through_link
 from piecework.common.mistakes import listed
 from piecework.common.storage import Location, RemotePath, upload
 from piecework.counting.lock import locked
+from piecework.counting.machine import available_cores
 from piecework.counting.slice_reading import strict_message
 from piecework.dataset.dataset import TokenizedDataset
-from piecework.dataset.description import TOKENIZED, read_tokenized
+from piecework.dataset.description import TOKENIZED, files_of, read_tokenized
 from piecework.dataset.formats import SUFFIXES
 from piecework.dataset.plan import DatasetPlan
+from piecework.dataset.raw_files import sha256_of_file
 from piecework.dataset.shard_store import PARTIAL, PUBLISHING
 from piecework.errors import DamagedError, InputError
 
@@ -99,33 +103,44 @@ def _own_names(plan: DatasetPlan) -> set[str]:
 def _remove(folder: Location, description: Mapping[str, Any]) -> None:
     """Remove a dataset: tokenized.json first, so that what is left is never taken for one."""
     (folder / TOKENIZED).unlink(missing_ok=True)
-    rows = [*(file for shard in description["shards"] for file in shard["files"]), *description["extra_files"]]
-    for row in rows:
-        if isinstance(folder, RemotePath):
-            (folder / row["path"]).unlink(missing_ok=True)
-        else:
-            inner_path(folder, row["path"]).unlink(missing_ok=True)
+    for row in files_of(description):
+        path = folder / row["path"]
+        if isinstance(folder, RemotePath) or not leads_through_link(folder, folder / row["path"]):
+            path.unlink(missing_ok=True)
     if not isinstance(folder, RemotePath):
         for dataset in description["datasets"]:
             if dataset["folder"]:
                 with suppress(OSError):  # someone else's files are in it
-                    inner_path(folder, dataset["folder"]).rmdir()
+                    (folder / dataset["folder"]).rmdir()
 
 
 def existing_dataset(folder: Location, plan: DatasetPlan, *, strict: bool) -> TokenizedDataset | None:
-    """The dataset of this plan if the folder holds it, with all its files."""
+    """The dataset of this plan if the folder holds it, with all its files as they were written.
+
+    Files in a store are compared by their size alone: their content would have to be fetched.
+    """
     description = _readable(folder)
     if description is None or description["key"] != plan.key:
         return None
-    for shard in description["shards"]:
-        for row in shard["files"]:
-            path = folder / row["path"]
-            if not path.is_file() or path.stat().st_size != row["size_bytes"]:
-                raise DamagedError(path, "it is missing or has another size", "pass --force to write it again")
+    with ThreadPoolExecutor(available_cores()) as pool:  # checksums are computed without the GIL
+        files = files_of(description)
+        for row, problem in zip(files, pool.map(partial(_problem, folder), files), strict=True):
+            if problem:
+                raise DamagedError(folder / row["path"], problem, "pass --force to write it again")
     if strict and description["skipped"]:
         first = description["skipped"][0]
         raise InputError(strict_message(first["first"][0], first["reason"]))
     return TokenizedDataset(folder, description)
+
+
+def _problem(folder: Location, row: Mapping[str, Any]) -> str:
+    """How a file differs from its description; empty where it does not."""
+    path = folder / row["path"]
+    if not path.is_file() or path.stat().st_size != row["size_bytes"]:
+        return "it is missing or has another size"
+    if isinstance(path, Path) and sha256_of_file(path) != row["checksum"]:
+        return "its checksum is another"
+    return ""
 
 
 def publish_file(folder: Location, name: str, data: bytes) -> None:

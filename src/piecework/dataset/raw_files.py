@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-__all__ = ["HashedFile", "Lengths", "ShardWriter", "WrittenFile"]
+__all__ = ["HashedFile", "Lengths", "ShardWriter", "WrittenFile", "sha256_of_file"]
 
 from dataclasses import dataclass
 

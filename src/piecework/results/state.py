@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from piecework.common.manifest import checksum_of_file, checksum_of_json, write_manifest
+from piecework.common.manifest import checksum_of_file, checksum_of_json, leads_through_link, write_manifest
 from piecework.errors import DamagedError, InputError
 from piecework.results.folder import FORMAT, RUN_FILE, read_run
 
@@ -93,8 +93,7 @@ class State:
         """Deletes files, and folders that are empty afterwards."""
         for name in names:
             path = self.folder / name
-            # A folder on the way may be a link to elsewhere, and what lies there is not ours.
-            if not path.parent.resolve().is_relative_to(self.folder.resolve()):
+            if leads_through_link(self.folder, path):
                 continue
             path.unlink(missing_ok=True)
             if path.parent != self.folder and path.parent.is_dir() and not any(path.parent.iterdir()):
