@@ -1,10 +1,11 @@
 """Faults in commands that write a tokenizer: killed, interrupted, without room or rights. No half of a result is left.
 
-Two kills for each command run always; PIECEWORK_FAULTS=all makes them forty.
+Two kills for each command run always; PIECEWORK_FAULTS=all makes them forty, and tries each signal on each command.
 """
 
 import os
 import random
+import re
 import signal
 import subprocess
 from functools import partial
@@ -14,13 +15,20 @@ import pytest
 
 import piecework as pw
 from cli.command import COMMAND, UNPRIVILEGED
-from counting.corpora import made_up_documents
+from counting.corpora import made_up_corpus, made_up_documents, make_study, write_corpus
 from faults.runs import cpu_seconds, is_running, wait_until
 from faults.small_disk import NAMESPACE
 
-KILLS = 40 if os.environ.get("PIECEWORK_FAULTS") == "all" else 2
-COMMANDS = ("train", "export", "edit", "spm-train")
-TO_STDOUT = ("evaluate", "compare")
+ALL = os.environ.get("PIECEWORK_FAULTS") == "all"
+KILLS = 40 if ALL else 2
+COMMANDS = ("train", "export", "edit", "spm-train", "prune", "extend", "balance")
+SIGNALS = [
+    pytest.param(name, kind, id=f"{name}-{kind.name}")
+    for name in COMMANDS
+    for kind in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
+    if ALL or kind is signal.SIGKILL or name in ("train", "export", "spm-train", "balance")
+]
+TO_STDOUT = ("evaluate", "compare", "check")
 
 
 @pytest.fixture(scope="module")
@@ -28,26 +36,38 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("faults")
     texts = made_up_documents(400, copies=False)
     (folder / "text.txt").write_text("\n".join(texts), encoding="utf-8")
-    pw.train(pw.count_words(texts), pw.Recipe.gpt_sw3(vocab_size=600)).save(folder / "model")
+    write_corpus(folder / "data", made_up_corpus(60))
+    counts = pw.count(make_study(folder / "data"), out=folder / "counted").training()
+    for name, size in (("model", 600), ("larger", 640)):
+        pw.train(counts, pw.Recipe.gpt_sw3(vocab_size=size)).save(folder / name)
     return folder
 
 
+TIMES = re.compile(rb'"(cpu_s|elapsed_s)": [0-9.]+')
+"""What balance.json has of the machine."""
+
+
 def command(name: str, folder: Path, out: Path) -> list[str]:
-    model, text = str(folder / "model"), str(folder / "text.txt")
+    model, text, counts = str(folder / "model"), str(folder / "text.txt"), str(folder / "counted")
     spm_train = [f"--input={text}", "--model_prefix=m", "--model_type=bpe", "--vocab_size=400"]
     arguments = {
         "train": [text, "--vocab-size", "500", "--out", str(out)],
         "export": [model, "--to", "hf", "--out", str(out)],
         "edit": [model, "--truncate", "400", "--unreachable", "keep", "--out", str(out)],
         "spm-train": spm_train,
+        "prune": [model, "--prune", "--counts", counts, "--larger", str(folder / "larger"), "--out", str(out)],
+        "extend": [model, "--counts", counts, "--add", "40", "--out", str(out)],
+        "balance": [counts, "--vocab-size", "600", "--out", str(out)],
+        "check": [model, "--counts", counts, "--json"],
         "evaluate": [model, "--data", text, "--language", "sv", "--csv"],
         "compare": [f"first={model}", f"second={model}", "--data", text, "--language", "sv", "--html"],
     }
-    return [*COMMAND, name, *arguments[name]]
+    return [*COMMAND, "edit" if name == "prune" else name, *arguments[name]]
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    found = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    return {path: TIMES.sub(b"", data) if path == "balance.json" else data for path, data in found.items()}
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +82,7 @@ def expected(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return results
 
 
-@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda kind: kind.name)
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(("name", "kind"), SIGNALS)
 def test_killed_at_random_moments(
     name: str, kind: signal.Signals, folder: Path, expected: dict[str, dict[str, bytes]], tmp_path: Path
 ) -> None:

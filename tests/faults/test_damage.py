@@ -13,10 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import piecework as pw
 from counting.corpora import made_up_corpus, make_study, write_corpus
-from piecework.common.manifest import seal
+from piecework.common.manifest import checksum_of_file, seal
 from piecework.counting.local import count
 from piecework.counting.partial import PartialResults
 from piecework.counting.plan import Plan
@@ -24,7 +27,10 @@ from piecework.counting.store import Counts
 from piecework.counting.worker import ShardJob, count_shard
 from piecework.errors import DamagedError, InputError, StudyError
 from piecework.pipeline.results import StudyResults
+from piecework.playground.catalogue import Catalogue
+from piecework.results.folder import StudyFolder
 from piecework.results.state import State
+from piecework.tokenizer.load import load_tokenizer
 from pipeline.studies import contents, run_study, write_study
 
 ALL = os.environ.get("PIECEWORK_FAULTS") == "all"
@@ -111,6 +117,49 @@ def test_tables_and_models(results: StudyResults) -> None:
     for name in ("multilingual", "sv"):
         model = results.folder / "tokenizers" / name / "tokenizer.model"
         assert noticed_or_same(model, partial(read_model, results.folder, name)) == FLIPS
+
+
+def test_tokenizers_that_are_given_by_their_path(results: StudyResults) -> None:
+    folder = results.folder / "tokenizers" / "multilingual"
+    loads: list[Callable[[], Any]] = [
+        lambda: pw.Tokenizer.load(folder).model_bytes,
+        lambda: load_tokenizer(folder / "tokenizer.model").pieces,
+    ]
+    for load in loads:
+        assert noticed_or_same(folder / "tokenizer.model", load) == FLIPS
+    study = StudyFolder.load(results.folder)
+    assert (
+        noticed_or_same(folder / "merges.tsv", lambda: Catalogue.from_study(study).frequencies("multilingual")) == FLIPS
+    )
+
+
+@pytest.mark.parametrize("change", ["missing", "bytes", "nullable", "other"])
+def test_tables_that_are_no_counts(results: StudyResults, tmp_path: Path, change: str) -> None:
+    """Their checksums are right: another program wrote them."""
+    shutil.copytree(results.folder / "counts", tmp_path / "counts")
+    path = tmp_path / "counts" / "eval.parquet"
+    table = pq.read_table(path)
+    unit = table["unit"]
+    if change == "missing":
+        table = table.drop_columns("category")
+    elif change == "other":
+        table = pa.table({"rows": [1, 2]})
+    else:
+        kind = pa.large_binary() if change == "bytes" else pa.large_string()
+        field = pa.field("unit", kind, nullable=change == "nullable")
+        table = table.set_column(table.column_names.index("unit"), field, unit.cast(kind))
+    pq.write_table(table, path)
+    manifest = tmp_path / "counts" / "counts.json"
+    content = json.loads(manifest.read_bytes())
+    content.pop("checksum")
+    content["tables"]["eval"] = {
+        "checksum": checksum_of_file(path),
+        "rows": table.num_rows,
+        "size_bytes": path.stat().st_size,
+    }
+    manifest.write_bytes(seal(content))
+    with pytest.raises(InputError, match=r"eval\.parquet: not a table of counts, whose columns are language"):
+        Counts.load(tmp_path).evaluation()
 
 
 def test_passages(results: StudyResults) -> None:

@@ -2,7 +2,19 @@
 
 from typing import Literal
 
-__all__ = ["BASE", "CUT", "MULTILINGUAL", "OVERALL", "TIKTOKEN", "CleanUp", "PieceType", "RunOrder", "Split"]
+__all__ = [
+    "BASE",
+    "CUT",
+    "MULTILINGUAL",
+    "OVERALL",
+    "RUN_FILE",
+    "TIKTOKEN",
+    "TOKENIZERS_FOLDER",
+    "CleanUp",
+    "PieceType",
+    "RunOrder",
+    "Split",
+]
 
 PieceType = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
 RunOrder = Literal["paper", "portable"]
@@ -24,3 +36,9 @@ CUT = "·"
 
 TIKTOKEN = "tiktoken:"
 """The prefix of the name of a tiktoken encoding, where a path of a tokenizer is expected."""
+
+RUN_FILE = "run.json"
+"""The file in a study's output folder that has its settings, stages and checksums."""
+
+TOKENIZERS_FOLDER = "tokenizers"
+"""The folder in a study's output folder that has a folder for each tokenizer."""

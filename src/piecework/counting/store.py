@@ -243,7 +243,14 @@ class Counts:
         names = ["language", "category"]
         try:
             # Names as dictionary indices: as strings, each row would hold its own copy.
-            with pq.ParquetFile(arrow_source(path), read_dictionary=names) as file:
+            with pq.ParquetFile(arrow_source(path)) as file:
+                # A right checksum says that the table was not changed since, not that it ever was a table of counts.
+                types = column_types(table, pre_tokens=self.pre_tokenizer is not None)
+                if not file.schema_arrow.equals(types):
+                    described = ", ".join(f"{field.name} ({field.type})" for field in types)
+                    raise InputError(f"{path}: not a table of counts, whose columns are {described}")
+                metadata = file.metadata
+            with pq.ParquetFile(arrow_source(path), metadata=metadata, read_dictionary=names) as file:
                 for number in range(file.num_row_groups):
                     first, last = _subset_bounds(file.metadata.row_group(number))
                     if first == last:
@@ -263,9 +270,14 @@ def _subset(row: Mapping[str, Any]) -> SubsetName:
     return SubsetName(row["category"], row["language"])
 
 
+_LAST_NAME = SubsetName(chr(0x10FFFF), chr(0x10FFFF))
+
+
 def _subset_bounds(group: Any) -> tuple[SubsetName, SubsetName]:
     """The lowest and highest name that a row group can have, from the statistics of its language and category."""
     languages, categories = (group.column(number).statistics for number in (0, 1))
+    if not (languages and categories and languages.has_min_max and categories.has_min_max):
+        return SubsetName("", ""), _LAST_NAME
     return SubsetName(categories.min, languages.min), SubsetName(categories.max, languages.max)
 
 

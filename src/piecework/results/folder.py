@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from piecework.common.manifest import Each, Optional, Shape, checksum_of_file, inner_path, read_manifest
-from piecework.common.terms import MULTILINGUAL
+from piecework.common.terms import MULTILINGUAL, RUN_FILE, TOKENIZERS_FOLDER
 from piecework.counting.store import Counts
 from piecework.errors import DamagedError, InputError
 from piecework.evaluation.tables import Table
@@ -36,10 +36,8 @@ __all__ = [
 
 FORMAT = 2
 STUDY_FILE = "study.toml"
-RUN_FILE = "run.json"
 REPORT_FILE = "report.html"
 CARD_FILE = "README.md"
-TOKENIZERS_FOLDER = "tokenizers"
 MODEL_FILE = "tokenizer.model"
 MAKE_AGAIN = "piecework run makes it again"
 RESULTS_FOLDER = "results"

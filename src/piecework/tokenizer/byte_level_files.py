@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from piecework.common.pre_tokenizer import PreTokenizer
+from piecework.common.recorded_files import read_recorded
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_level_json import read_json
 from piecework.tokenizer.byte_level_model import ByteLevelModel
@@ -236,7 +237,7 @@ def _find(folder: Path) -> Path:
 
 def _read(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        data = read_recorded(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
     if not data:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from piecework.common.known_tokenizers import KNOWN, known_names
 from piecework.common.mistakes import did_you_mean
+from piecework.common.recorded_files import read_recorded
 from piecework.common.terms import TIKTOKEN
 from piecework.errors import InputError
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
@@ -44,7 +45,7 @@ def load_tokenizer(source: str | os.PathLike[str]) -> AnyTokenizer:
 
         return load_folder(path.parent)
     try:
-        data = path.read_bytes()
+        data = read_recorded(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
     return _load_file(path, data)

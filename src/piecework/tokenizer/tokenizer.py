@@ -14,6 +14,7 @@ from weakref import ref
 
 from piecework._core import CoreModelError, Vocabulary
 from piecework.common.files import check_output, prepare_output, write_together
+from piecework.common.recorded_files import read_recorded
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.assembly import WHITESPACE_RUNS, VocabularyParts, assemble, disassemble
 from piecework.tokenizer.base import BaseTokenizer
@@ -49,7 +50,7 @@ class Tokenizer(BaseTokenizer):
         if path.is_dir():
             path = path / "tokenizer.model"
         try:
-            data = path.read_bytes()
+            data = read_recorded(path)
         except FileNotFoundError as error:
             is_json = (path.parent / "tokenizer.json").is_file()
             hint = (

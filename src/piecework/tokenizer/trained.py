@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from piecework.common.recorded_files import read_recorded
 from piecework.errors import InputError
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -56,7 +57,7 @@ def _old_size(path: Path) -> int | None:
 
 def _extension(path: Path) -> dict[str, Any] | None:
     try:
-        record: dict[str, Any] = orjson.loads(path.read_bytes())
+        record: dict[str, Any] = orjson.loads(read_recorded(path))
         if all(isinstance(number, int) for number in (record["old_size"], *(p["id"] for p in record["new_pieces"]))):
             return record
     except FileNotFoundError:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from piecework._core import count_lines
 from piecework.common.files import replace_atomically
+from piecework.common.recorded_files import read_recorded
 from piecework.errors import InputError
 from piecework.tokenizer.byte_characters import characters_of_bytes
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -55,7 +56,7 @@ def read_frequencies(folder: Path) -> dict[str, int] | None:
     """What `write_frequencies` wrote, or None where there is none."""
     path = folder / FREQUENCIES_FILE
     try:
-        lines = path.read_bytes().decode().split("\n")  # not as text: a piece may have a "\r" in it
+        lines = read_recorded(path).decode().split("\n")  # not as text: a piece may have a "\r" in it
         pairs = [line.rsplit("\t", 1) for line in lines if line]
         return {piece: int(count) for piece, count in pairs}
     except FileNotFoundError:
