@@ -36,7 +36,7 @@ def parse_arguments(arguments: Mapping[str, object]) -> dict[str, Any]:
     {'vocab_size': 500, 'byte_fallback': True, 'user_defined_symbols': ['<a>', '<b>']}
     >>> parse_arguments({"vocab_size": "many"})
     Traceback (most recent call last):
-    ValueError: vocab_size = 'many' is no integer
+    ValueError: vocab_size = 'many' is no integer of 32 bits
     """
     fields = argument_fields()
     parsed: dict[str, Any] = {}
@@ -58,7 +58,8 @@ def argument_fields() -> dict[str, Any]:
 
 def _parse(name: str, value: object, field: Any) -> object:
     if field.is_repeated:
-        return [str(each) for each in value] if isinstance(value, list | tuple) else _csv(str(value))
+        # Of anything but a list SentencePiece reads what `str` makes of it, of a tuple too.
+        return [str(each) for each in value] if isinstance(value, list) else _csv(str(value))
     text = _write_csv(value) if isinstance(value, list) else str(value)
     if field.type == field.TYPE_STRING:
         return text
@@ -72,11 +73,15 @@ def _parse(name: str, value: object, field: Any) -> object:
             names = ", ".join(value.name.lower() for value in field.enum_type.values)
             raise ValueError(f"{name} = {text!r} is none of {names}")
         return text.lower()
-    is_float = field.type == field.TYPE_FLOAT
+    is_float, is_int32 = field.type == field.TYPE_FLOAT, field.type == field.TYPE_INT32
     try:
-        return float(text) if is_float else int(text)
+        number = float(text) if is_float else int(text)
+        if is_int32 and not -(1 << 31) <= number < 1 << 31:
+            raise ValueError(number)
+        return number
     except ValueError:
-        raise ValueError(f"{name} = {text!r} is no {'number' if is_float else 'integer'}") from None
+        expected = "number" if is_float else "integer of 32 bits" if is_int32 else "integer"
+        raise ValueError(f"{name} = {text!r} is no {expected}") from None
 
 
 def _csv(text: str) -> list[str]:

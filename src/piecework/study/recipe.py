@@ -193,7 +193,11 @@ class Recipe(BaseModel):
                 yield f"{name}_piece", f"{name}_piece = {piece!r} is another special piece already"
             if number >= self.vocab_size:
                 yield f"{name}_id", f"{name}_id = {number} lies outside a vocabulary of {self.vocab_size}"
+            if "\0" in piece:
+                yield f"{name}_piece", f"{name}_piece = {piece!r} contains NUL, which a model cannot hold"
             meta.setdefault(number, piece)
+        if self.byte_fallback and self.unk_piece in _BYTE_PIECES:
+            yield "unk_piece", f"unk_piece = {self.unk_piece!r} is a byte piece already (byte_fallback = true)"
 
     def _character_problems(self) -> Iterator[tuple[str, str]]:
         if " " in self.required_chars:
