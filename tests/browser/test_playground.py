@@ -497,6 +497,10 @@ def test_it_fits_and_can_be_read(visit: Visitor, address: str, width: int, schem
     page.locator("#vocabulary").scroll_into_view_if_needed()
     expect(page.locator(".vrows .vrow").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    # The card hides what hangs over its edge from the width of the page.
+    search = page.locator("#search")
+    edges = search.evaluate("form => [form, ...form.querySelectorAll('*')].map(e => e.getBoundingClientRect().right)")
+    assert max(edges) <= edges[0] + 1
     pairs = [
         ("--ink", "--card"),
         ("--soft", "--card"),
