@@ -241,9 +241,9 @@ def guide_section(result: Result) -> list[str]:
     return [
         *table([*header, "which read", "shuffled at most", f"at {DOLLARS_PER_CORE_HOUR} $ a core hour"], rows),
         "From one run over 100 MB on two workers, in bytes of text per CPU second of all processes, Spark's own "
-        f"included (`benchmarks/results/cluster.json`; {machine(result).split(';')[0]}). What starting costs, and "
-        "Java's compiling, weighs more on so little text than on a corpus. What is shuffled falls with the size of "
-        "shards, which are larger for a corpus of terabytes.",
+        f"included (`benchmarks/results/cluster.json`; {machine(result).split(';')[0]}). Starting Spark and "
+        "compiling in Java weigh more on so little text than on a corpus. Larger shards shuffle less, and a corpus of "
+        "terabytes has larger shards.",
     ]
 
 

@@ -149,7 +149,7 @@ def _pre_tokenizer(pre_tokenizer: PreTokenizer) -> dict[str, Any]:
 
 
 def _problems(content: Mapping[str, Any]) -> Iterator[str]:
-    """What the tokenizer would do that is not done here."""
+    """The features of the tokenizer that Piecework does not have."""
     model = content["model"]
     if model.get("type", "BPE") != "BPE":
         yield f"model.type {model['type']}"
@@ -216,7 +216,7 @@ def _read_pattern(step: Mapping[str, Any]) -> str:
     if step.get("type") != "Split":
         raise InputError(str(step.get("type")))
     pattern = step.get("pattern", {}).get("Regex")
-    # Keeping what matches, and removing the rest, is the same where the pattern covers the text.
+    # If the pattern covers the whole text, keeping its matches is the same as removing what is between them.
     how = (step.get("behavior"), bool(step.get("invert")))
     if pattern is None or how not in (("Isolated", False), ("Removed", True)):
         raise InputError(f"Split with behavior {how[0]}, invert {how[1]}, pattern {step.get('pattern')}")
