@@ -1,4 +1,4 @@
-"""Byte-level tokenizers give the ids, offsets and texts of tokenizers and tiktoken: our own."""
+"""Our own byte-level tokenizers give the ids, offsets and texts that `tokenizers` and tiktoken give."""
 
 from __future__ import annotations
 

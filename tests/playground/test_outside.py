@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_their_ids_and_every_character_in_its_place(folder: Path) -> None:
+def test_ids_are_theirs_and_offsets_cover_every_character(folder: Path) -> None:
     catalogue = Catalogue.from_models({name: folder / FILES[name] for name in FILES})
     rust = tokenizers.Tokenizer.from_file(str(folder / "byte-level.json"))
     unigram = sentencepiece.SentencePieceProcessor(str(folder / "unigram.model"))
@@ -54,7 +54,7 @@ def test_parts_of_characters_are_bytes(folder: Path) -> None:
     assert len(found["bytes"]) == 4
 
 
-def test_what_is_not_known_of_them_is_said(folder: Path) -> None:
+def test_unknown_properties_are_named(folder: Path) -> None:
     catalogue = Catalogue.from_models({"unigram": folder / "unigram.model"})
     with pytest.raises(pw.InputError, match="a tokenizer of another library"):
         catalogue.native("unigram")

@@ -64,7 +64,7 @@ def count_into(
                 _check_strict(description)
             counts = Counts(folder, description)
             if plan.weights != counts.weights:
-                # They act on counts, or the settings would differ.
+                # Weights of documents are settings, compared above. These multiply counts, so no document is read.
                 description = _rewrite_subsets(folder, description, subset_rows(plan, statistics_of(counts)))
         shutil.rmtree(work / ".partial", ignore_errors=True)
     # Both the counts that were written now and those that were found have been verified.
@@ -103,7 +103,7 @@ def _local_folder(folder: Location) -> Iterator[tuple[Path, int]]:
 
 
 def _check_writable(folder: RemotePath) -> None:
-    """Find that nothing can be written now, and not after hours."""
+    """Fail before counting, not after hours, if the folder cannot be written."""
     probe = folder / ".probe"
     with tempfile.NamedTemporaryFile() as file:
         _upload(Path(file.name), probe)

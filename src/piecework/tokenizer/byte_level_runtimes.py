@@ -92,7 +92,7 @@ def _gigatoken(folder: Path) -> LoadedRuntime:
         loaded: Any = gigatoken.Tokenizer.from_json((folder / JSON_FILE).read_bytes())
     except RuntimeError as error:
         if "no fast pretokenizer" in str(error):
-            raise NotSupportedError("it takes the patterns that it knows, and this is another") from error
+            raise NotSupportedError("it supports only patterns that it knows, and this is none of them") from error
         raise
 
     def decode(ids: Ids) -> str:
