@@ -15,6 +15,7 @@ import piecework as pw
 from cli.command import Run
 from piecework.corpus.parallel_text import read_parallel
 from piecework.evaluation.compare import LENGTH, METRICS, Comparison, compare, compare_on_counts
+from piecework.report.comparison import comparison_charts
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.load import load_tokenizer
 
@@ -107,7 +108,13 @@ def test_a_literal_space_mark_and_byte_tokens_count_as_in_evaluate(byte_fallback
 
 def test_languages_without_spaces_are_named(loaded: dict[str, AnyTokenizer]) -> None:
     texts = {"x": ["ภาษาไทยเขียนติดกัน"], "y": ["words with spaces"]}
-    assert compare(loaded, texts).without_spaces == ["x"]
+    found = compare(loaded, texts)
+    assert found.without_spaces == ["x"]
+    # The first chart compares tokens, the second tokens per word, in wide and narrow.
+    charts = comparison_charts(found).split("<figure>")[1:]
+    assert [chart.count(">All text<") for chart in charts] == [2, 0]
+    assert [">X<" in chart for chart in charts] == [True, False]
+    assert all(">Y<" in chart for chart in charts)
     assert compare_on_counts({"ours": loaded["ours"]}, pw.count_units(texts)).without_spaces == ["x"]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
+from piecework.common.terms import OVERALL
 from piecework.corpus.languages import language_name
 from piecework.evaluation.compare import LENGTH
 from piecework.report.charts import NARROW, WIDE, Chart, Dot, DotChart, DotRow
@@ -35,7 +36,9 @@ def comparison_charts(comparison: Comparison) -> Markup:
     names = list(comparison.tokenizers)
     if len(names) < 2 or len(names) > MOST_DOTS + 1:
         return Markup()
-    spaced = [name for name in comparison.languages if name not in comparison.without_spaces]
+    # All text would mix words with text that has none.
+    left_out = {*comparison.without_spaces, OVERALL} if comparison.without_spaces else set()
+    spaced = [name for name in comparison.languages if name not in left_out]
     chart = _chart(comparison, LENGTH, comparison.languages, f"Tokens / tokens of {names[0]}", 0.0)
     parts = [_figure("sequence-length", chart)]
     if spaced:
@@ -54,7 +57,7 @@ def _chart(comparison: Comparison, metric: str, languages: list[str], axis: str,
         dots = tuple(
             Dot(name, value, looks[name]) for name in others if (value := values.get((language, name))) is not None
         )
-        label = "All text" if language == "overall" else language_name(language)
+        label = "All text" if language == OVERALL else language_name(language)
         rows.append(DotRow(label[:1].upper() + label[1:], values.get((language, first)), dots))
     description = f"{axis} by language. " + " ".join(
         f"{row.label}: {first} {value_text(row.bar, 'number')}"
