@@ -134,7 +134,7 @@ def test_every_damage_is_found(small: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_merge_shows_in_the_ids(small: Path, tmp_path: Path) -> None:
-    """Without a look at the file: every merge that makes a piece is performed by one of the texts."""
+    """Ids alone show it: one of the texts performs every merge that makes a piece."""
     whole = pw.Tokenizer.load(small)
     content = orjson.loads((small / "tokenizer.json").read_bytes())
     shutil.copytree(small, tmp_path / "damaged")
@@ -151,7 +151,7 @@ def test_a_missing_merge_shows_in_the_ids(small: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_of_other_software_is_judged_by_its_ids(small: Path, tmp_path: Path) -> None:
-    """With the merges that encoding performs, and no other split of a piece: the same ids, so there is no complaint."""
+    """A file that has only the merges that encoding performs gives the same ids, so `verify` accepts it."""
     whole = pw.Tokenizer.load(small)
     border = border_character(whole)
     performed = set()

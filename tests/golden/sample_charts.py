@@ -1,4 +1,4 @@
-"""One chart of each kind, with figures that strain it: long names, missing values, intervals, ends that collide."""
+"""One chart of each kind, with data that is hard to draw: long names, missing values, intervals, ends that collide."""
 
 import numpy as np
 

@@ -53,7 +53,7 @@ _COLUMNS: WeakKeyDictionary[TrainedTokenizer, PieceColumns] = WeakKeyDictionary(
 
 
 def _byte_level_columns(tokenizer: ByteLevelTokenizer) -> PieceColumns:
-    """The same for byte-level pieces: single bytes are in every vocabulary, all that merges make is regular.
+    """The same for byte-level pieces: single bytes are in every vocabulary; pieces that merges make are regular.
 
     A part of a character counts as a character.
     """
