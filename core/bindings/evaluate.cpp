@@ -35,7 +35,7 @@ void add_units(UnitSet& units, uint32_t group, nb::handle buckets, nb::handle co
   units.add(group, {strings, bucket, context, count});
 }
 
-// What `evaluate` gives, each an array; the axes are those of `Evaluation`, and fields of a struct are the last one.
+// The results of `evaluate` as arrays. Their axes are those of `Evaluation`; the fields of a struct are the last axis.
 struct EvaluationArrays {
   nb::object totals, frequencies, sizes, curve, types, single_types, detached;
 };

@@ -1,4 +1,4 @@
-"""Work on several threads, for what spends its time in the core or in numpy, which let others run."""
+"""Work on several threads. It saves time where the work is done by the core or numpy, which release the GIL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def in_threads(work: Callable[[Item], Result], items: Iterable[Item], *, threads: int) -> Iterator[Result]:
-    """What comes of the work on each item, as soon as it is there. After an error, or Ctrl-C, nothing more is begun.
+    """The result for each item, as soon as it is ready. After an error, or Ctrl-C, no further item is started.
 
     >>> sorted(in_threads(abs, [3, -2, 1], threads=2))
     [1, 2, 3]

@@ -40,7 +40,7 @@ class Sizes:
 
     @classmethod
     def of(cls, tokenizer: TrainedTokenizer, wanted: Sequence[int] = (), *, name: str = "the tokenizer") -> Sizes:
-        """The sizes of a tokenizer. An InputError says why it has no smaller sizes, or not a requested one.
+        """The sizes of a tokenizer. An InputError says why a smaller or a requested size does not exist.
 
         >>> import piecework as pw
         >>> tokenizer = pw.train(pw.count_words(["a rose is a rose"]), pw.Recipe(vocab_size=14))
@@ -123,7 +123,7 @@ def _new_merges(tokenizer: Tokenizer, base_size: int) -> _Merges:
     """The merges of an extension. New characters are in every size, and so is what is learned before new runs of ▁."""
     texts, scores = tokenizer._texts, np.array(tokenizer._vocabulary.scores)
     new = range(base_size, tokenizer.vocab_size)
-    # The core takes it that every size has the same whitespace runs.
+    # The core assumes that every size has the same whitespace runs.
     fixed = [number for number in new if len(texts[number]) == 1 or not texts[number].strip(SPACE)]
     first = max(fixed, default=base_size - 1) + 1
     ids = list(range(first, tokenizer.vocab_size))
