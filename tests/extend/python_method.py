@@ -74,7 +74,7 @@ def _merged(word: list[int], pair: Pair, merged: int) -> list[int]:
 
 
 def encoded_rows(encoded: Iterable[Sequence[int]], counts: Iterable[int]) -> Counter[tuple[int, ...]]:
-    """Encoded words with their counts, those of one token left out."""
+    """Encoded words with their counts. Words of one token are left out."""
     rows: Counter[tuple[int, ...]] = Counter()
     for ids, count in zip(encoded, counts, strict=True):
         if len(ids) > 1:

@@ -143,7 +143,7 @@ def test_languages_without_spaces_have_no_estimates_per_word(results: StudyResul
 
     assert ask("fertility") == (["sv"], ["sv"], ["th"])
     assert ask("bytes_per_token") == (["sv", "th"], ["sv", "th"], [])
-    # All text would mix words with what is no word.
+    # The estimate for all text would mix words with strings that are no words.
     values = dict.fromkeys(("sv", "th", "overall"), np.array([3.0, 2.0]))
     curves = dict.fromkeys(("fertility", "bytes_per_token"), values)
     estimates = Estimates(10, curves, ("sv", "th"), np.zeros((2, 11)), without_spaces=("th",))

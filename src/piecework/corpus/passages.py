@@ -45,7 +45,7 @@ class PassageChoice:
 
     @property
     def standing(self) -> tuple[bool, bool, int] | None:
-        """What a better passage has to beat: whether it is of a document to train on, whether it is short, its hash."""
+        """The sort key of the best passage so far: whether its document trains, whether it is short, its hash."""
         best = self.best
         return None if best is None else (best.is_trained_on, best.is_short, best.rank)
 
