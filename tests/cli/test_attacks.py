@@ -53,3 +53,13 @@ def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
     with pytest.raises(InputError, match="ulimit"):
         list(in_threads(abs, [1, 2], threads=2))
+
+
+@pytest.mark.parametrize(
+    "option", ["extend m --out o --data", "evaluate m --data", "compare m --data", "verify m --data"]
+)
+def test_a_uri_where_files_are_local(option: str) -> None:
+    done = run(*option.split(), "s3://key:secret@bucket/x.jsonl")
+    assert done.returncode == 2
+    assert "a path should hold no credentials" in done.stderr and "secret@" not in done.stderr
+    assert "reads files of this machine only" in run(*option.split(), "s3://bucket/x.jsonl").stderr

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.options import LocationType, threads_option
+from piecework.cli.options import LocalPath, LocationType, threads_option
 from piecework.cli.output import new_table, stdout_console, write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
 
@@ -23,7 +23,7 @@ COLOURS = {"pass": "green", "warn": "yellow", "fail": "bold red"}
 
 
 @click.command("check", short_help="Check the health of a vocabulary: pass, warn or fail.")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=LocalPath())
 @click.option("--counts", type=LocationType(), help="Also check the use of pieces on the counts of a study.")
 @click.option(
     "--fail-on",

@@ -8,6 +8,7 @@ import click
 
 from piecework.cli.options import (
     WITHOUT_SPACES,
+    LocalPath,
     documents_option,
     parallel_option,
     pivot_option,
@@ -26,8 +27,8 @@ __all__ = ["command"]
 
 @click.command("compare", short_help="Compare tokenizers of any kind on the same text.")
 @click.argument("tokenizers", metavar="TOKENIZER...", nargs=-1, required=True)
-@click.option("--data", multiple=True, type=click.Path(path_type=Path), help="Compare on documents; may be repeated.")
-@click.option("--counts", type=click.Path(path_type=Path), help="Compare on the counts of a study.")
+@click.option("--data", multiple=True, type=LocalPath(), help="Compare on documents; may be repeated.")
+@click.option("--counts", type=LocalPath(), help="Compare on the counts of a study.")
 @click.option("--language", metavar="L", help="Language of --data [default: from file names].")
 @parallel_option
 @pivot_option

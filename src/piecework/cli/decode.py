@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from piecework.cli.options import LocalPath
 from piecework.cli.terminal import Terminal, verbosity_options
 from piecework.errors import InputError
 
@@ -16,7 +17,7 @@ __all__ = ["command"]
     "-m",
     "--model",
     required=True,
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     help="A .model, .tiktoken or tokenizer.json file, the folder of a tokenizer, or a name such as gpt-4o.",
 )
 @click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from piecework.cli.edited_files import EDITED_FILES, MAPPING_FILE, save_edited
-from piecework.cli.options import CountType, FolderType, LocationType, ParamType
+from piecework.cli.options import CountType, FolderType, LocalPath, LocationType, ParamType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
 from piecework.errors import InputError
@@ -39,7 +39,7 @@ class Lengths(ParamType[tuple[int, int]]):
 
 
 @click.command("edit", short_help="Add, drop and reserve pieces of a model.")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=LocalPath())
 @click.option("-o", "--out", type=FolderType(), help="Folder for the new model and id_mapping.json.")
 @click.option(
     "--drop", multiple=True, metavar="PIECE|FILE", help="Drop a piece, or all pieces in a file (one per line)."
@@ -70,7 +70,7 @@ class Lengths(ParamType[tuple[int, int]]):
 @click.option("--counts", type=LocationType(), help="With --prune: the counts that the model was trained on.")
 @click.option(
     "--larger",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     metavar="MODEL",
     help="With --prune: a larger size from the same training, which has the next merges.",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from piecework.cli.options import text_field_option
+from piecework.cli.options import LocalPath, text_field_option
 from piecework.cli.terminal import Terminal, verbosity_options
 from piecework.errors import InputError
 
@@ -25,7 +25,7 @@ __all__ = ["command"]
 @click.option(
     "-m",
     "--model",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     help="A .model, .tiktoken or tokenizer.json file, the folder of a tokenizer, or a name such as gpt-4o.",
 )
 @click.option("--compare", is_flag=True, help="Show how each MODEL splits TEXT, one below the other.")

@@ -10,6 +10,7 @@ import click
 
 from piecework.cli.options import (
     WITHOUT_SPACES,
+    LocalPath,
     LocationType,
     ParamType,
     documents_option,
@@ -52,9 +53,9 @@ class SizeList(ParamType[tuple[int, ...]]):
 
 
 @click.command("evaluate", short_help="Compute metrics of tokenizers, by language.")
-@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=LocalPath())
 @click.option("--counts", type=LocationType(), help="Evaluate on the counts of a study: its output folder.")
-@click.option("--data", multiple=True, type=click.Path(path_type=Path), help="Evaluate on documents; may be repeated.")
+@click.option("--data", multiple=True, type=LocalPath(), help="Evaluate on documents; may be repeated.")
 @click.option(
     "--language",
     "languages",

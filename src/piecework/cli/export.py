@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from piecework.cli.options import FolderType
+from piecework.cli.options import FolderType, LocalPath
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_seconds, verbosity_options
 
@@ -22,7 +22,7 @@ RUNTIMES = {
 
 
 @click.command("export", short_help="Write a model in the formats of other runtimes.")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=LocalPath())
 @click.option(
     "--to",
     "form",

@@ -9,6 +9,7 @@ import click
 from piecework.cli.options import (
     CountType,
     FolderType,
+    LocalPath,
     documents_option,
     parallel_option,
     pivot_option,
@@ -34,15 +35,15 @@ GROWTH_FILE = "growth.csv"
 @click.option(
     "--add", type=CountType(least=0), required=True, metavar="N", help="Number of new pieces, as 16000 or 16k."
 )
-@click.option("--data", multiple=True, type=click.Path(path_type=Path), help="Learn from documents; may be repeated.")
+@click.option("--data", multiple=True, type=LocalPath(), help="Learn from documents; may be repeated.")
 @click.option(
     "--counts",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     help="Learn from the counts of a study, or from a file of pre-token counts.",
 )
 @click.option("--languages", metavar="L,L", help="Learn from these languages only [default: all].")
 @click.option("--replace", is_flag=True, help="Keep the size: new pieces take the ids of the least used old ones.")
-@click.option("--eval", "eval_data", multiple=True, type=click.Path(path_type=Path), help="Documents for estimates.")
+@click.option("--eval", "eval_data", multiple=True, type=LocalPath(), help="Documents for estimates.")
 @parallel_option
 @pivot_option
 @click.option("--min-frequency", type=click.IntRange(min=1), default=1, help="Merge no pair that is rarer.")

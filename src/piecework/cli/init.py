@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from piecework.cli.options import LocalPath
 from piecework.cli.terminal import Terminal, format_bytes, format_count, verbosity_options
 from piecework.errors import InputError, StudyError
 
@@ -34,7 +35,7 @@ NO_SYMBOLS = "user_defined_symbols = []   # the corpus has no code, so there are
 
 
 @click.command("init", short_help="Write a commented study file for a folder of text.")
-@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.argument("folder", default=".", type=LocalPath())
 @click.option(
     "-o",
     "--out",

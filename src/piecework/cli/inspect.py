@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.cli.options import LocalPath
 from piecework.cli.output import new_table, stdout_console, titled_sections, write_json
 from piecework.cli.terminal import Terminal, format_bytes, verbosity_options
 from piecework.common.percent import format_percent
@@ -26,7 +27,7 @@ LISTED_ITEMS = 40
 
 
 @click.command("inspect", short_help="Show the vocabulary and the settings of a model.")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=LocalPath())
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object.")
 @verbosity_options
 @click.pass_obj

@@ -26,6 +26,7 @@ __all__ = [
     "WITHOUT_SPACES",
     "CountType",
     "FolderType",
+    "LocalPath",
     "LocationType",
     "ParamType",
     "SizeType",
@@ -72,6 +73,23 @@ def read_parallel_option(pattern: str | None, *, pivot: str | None, text_field: 
     if mistakes := list(PathPattern(pattern).mistakes()):
         raise click.UsageError(f"--parallel {pattern}: {'; '.join(mistakes)}")
     return read_parallel(pattern, Path(), pivot=pivot, text_field=text_field)
+
+
+class LocalPath(click.Path):
+    """A path on this machine. A URI is refused: as a path it would lose a slash, and show a password."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if isinstance(value, str) and "://" in value:
+            from piecework.common.storage import credentials_problem, is_remote
+
+            if is_remote(value):
+                local = f"{value}: reads files of this machine only; copy it here, or count it first (piecework count)"
+                self.fail(credentials_problem(value) or local, param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class LocationType(ParamType[Any]):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from piecework.cli.options import LocalPath
 from piecework.cli.terminal import Terminal, verbosity_options
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["command"]
 @click.argument("sources", nargs=-1, metavar="[STUDY_DIR | MODEL...]")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port [default: 8765, or the next free one].")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--counts", type=click.Path(path_type=Path), help="Counts to evaluate each MODEL on.")
+@click.option("--counts", type=LocalPath(), help="Counts to evaluate each MODEL on.")
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @verbosity_options
 @click.pass_obj

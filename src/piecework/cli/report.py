@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from piecework.cli.options import LocalPath
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, verbosity_options
 from piecework.errors import InputError
@@ -12,10 +13,8 @@ __all__ = ["command"]
 
 
 @click.command("report", short_help="Write the report of a study again.")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path), help="The report to write [default: DIR/report.html]."
-)
+@click.argument("folder", metavar="DIR", type=LocalPath())
+@click.option("--out", metavar="FILE", type=LocalPath(), help="The report to write [default: DIR/report.html].")
 @click.option("--open", "open_page", is_flag=True, help="Open the report in a browser.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object: files and findings.")

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from piecework.cli.cluster_options import cluster_options, resolve_cluster
-from piecework.cli.options import LocationType, ParamType, SizeType, documents_option, parse_count, text_field_option
+from piecework.cli.options import (
+    LocalPath,
+    LocationType,
+    ParamType,
+    SizeType,
+    documents_option,
+    parse_count,
+    text_field_option,
+)
 from piecework.cli.output import write_json
 from piecework.cli.skipped import warn_about_skipped
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
@@ -37,7 +45,7 @@ class _Sizes(ParamType[Any]):
 @click.option(
     "-m",
     "--model",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     required=True,
     help="A .model, .tiktoken or tokenizer.json file, or the folder of a tokenizer.",
 )

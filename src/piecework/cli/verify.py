@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from piecework.cli.options import text_field_option
+from piecework.cli.options import LocalPath, text_field_option
 from piecework.cli.output import indented, new_table, stdout_console, write_json
 from piecework.cli.terminal import Terminal, format_count, format_seconds, verbosity_options
 from piecework.common.extras import MissingPackageError
@@ -27,10 +27,8 @@ QUOTED_CHARACTERS = 60
 
 
 @click.command("verify", short_help="Check that all runtimes give the same ids.")
-@click.argument("model", type=click.Path(path_type=Path))
-@click.option(
-    "--data", multiple=True, type=click.Path(path_type=Path), help="Also compare on these documents; may be repeated."
-)
+@click.argument("model", type=LocalPath())
+@click.option("--data", multiple=True, type=LocalPath(), help="Also compare on these documents; may be repeated.")
 @click.option(
     "--runtimes",
     metavar="A,B",
