@@ -11,11 +11,12 @@ from fcntl import ioctl
 from pathlib import Path
 from typing import BinaryIO
 
+import click
 import pytest
 
 from cli.command import COMMAND, Run, environment, on_a_terminal
 from faults.runs import cpu_seconds, wait_until
-from piecework.cli import COMMANDS
+from piecework.cli import COMMANDS, group
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -24,6 +25,12 @@ def test_help_has_examples(run: Run, command: str) -> None:
     assert done.returncode == 0
     assert "Examples:" in done.stdout
     assert f"piecework {command}" in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_main_help_says_what_the_command_says(command: str) -> None:
+    found = group.get_command(click.Context(group), command)
+    assert found is not None and found.get_short_help_str(200) == COMMANDS[command]
 
 
 def test_help_and_version(run: Run) -> None:

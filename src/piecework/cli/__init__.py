@@ -16,29 +16,30 @@ from piecework.errors import PieceworkError, RecipeError, StudyError, explain_os
 
 __all__ = ["main"]
 
-COMMANDS = (
-    "run",
-    "init",
-    "validate",
-    "count",
-    "train",
-    "spm-train",
-    "evaluate",
-    "balance",
-    "report",
-    "encode",
-    "decode",
-    "tokenize",
-    "inspect",
-    "check",
-    "export",
-    "verify",
-    "compare",
-    "known",
-    "edit",
-    "extend",
-    "playground",
-)
+# What the main help says of each command; a test holds that the command says the same.
+COMMANDS = {
+    "run": "Run a whole study: sample, count, train, evaluate, report.",
+    "init": "Write a commented study file for a folder of text.",
+    "validate": "Show a study as resolved, or all of its mistakes.",
+    "count": "Sample and count the documents of a study.",
+    "train": "Train a BPE tokenizer on text or on counts.",
+    "spm-train": "Train with the flags and files of SentencePiece's spm_train.",
+    "evaluate": "Compute metrics of tokenizers, by language.",
+    "balance": "Find weights for which every language costs the same.",
+    "report": "Write the report of a study again.",
+    "encode": "Turn text into tokens.",
+    "decode": "Turn ids into text.",
+    "tokenize": "Turn documents into training shards.",
+    "inspect": "Show the vocabulary and the settings of a model.",
+    "check": "Check the health of a vocabulary: pass, warn or fail.",
+    "export": "Write a model in the formats of other runtimes.",
+    "verify": "Check that all runtimes give the same ids.",
+    "compare": "Compare tokenizers of any kind on the same text.",
+    "known": "List the well-known tokenizers that can be given by name.",
+    "edit": "Add, drop and reserve pieces of a model.",
+    "extend": "Teach an existing tokenizer a new language.",
+    "playground": "Open a page that shows tokenizers side by side.",
+}
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -55,6 +56,11 @@ class CommandGroup(click.Group):
         command = importlib.import_module(f"piecework.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        # click would import every command for its summary, which takes most of the time.
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
