@@ -36,7 +36,7 @@ ByteLevelModel model_of(const std::vector<nb::bytes>& tokens, const std::optiona
 
 nb::list encode_batch(const ByteLevelEncoder& encoder, nb::sequence texts, unsigned threads) {
   const TextBatch batch = texts_of(texts);
-  std::vector<Encoder::Batch> results;
+  std::vector<IdBatch> results;
   {
     nb::gil_scoped_release unlocked;
     results = encoder.encode_batch(batch.views, batch.known_valid, threads);

@@ -32,7 +32,7 @@ nb::list encode(const Encoder& encoder, nb::handle text) {
 
 nb::list encode_batch(const Encoder& encoder, nb::sequence texts, unsigned threads) {
   const TextBatch batch = texts_of(texts);
-  std::vector<Encoder::Batch> results;
+  std::vector<IdBatch> results;
   {
     nb::gil_scoped_release unlocked;
     results = encoder.encode_batch(batch.views, threads);

@@ -41,10 +41,10 @@ inline nb::list id_list(const uint32_t* first, const uint32_t* last) {
 }
 
 // A list for each text. The results are emptied on the way.
-inline nb::list id_lists(std::vector<Encoder::Batch>& results) {
+inline nb::list id_lists(std::vector<IdBatch>& results) {
   nb::list out;
   const PausedCollector paused;
-  for (Encoder::Batch& result : results) {
+  for (IdBatch& result : results) {
     size_t begin = 0;
     for (const size_t end : result.ends) {
       out.append(id_list(result.ids.data() + begin, result.ids.data() + end));

@@ -14,16 +14,26 @@
 
 namespace piecework {
 
-inline std::vector<Encoder::Batch> encode_views(const Encoder& encoder, const std::vector<std::string_view>& views,
-                                                bool, unsigned threads) {
-  return encoder.encode_batch(views, threads);
+inline void encode_views(const Encoder& encoder, const TextBatch& texts, const std::vector<size_t>& starts,
+                         unsigned threads, const TakeBatch& take) {
+  encoder.encode_groups(texts.views, starts, threads, take);
 }
 
-inline std::vector<Encoder::Batch> encode_views(const ByteLevelEncoder& encoder,
-                                                const std::vector<std::string_view>& views, bool known_valid,
-                                                unsigned threads) {
-  return encoder.encode_batch(views, known_valid, threads);
+inline void encode_views(const ByteLevelEncoder& encoder, const TextBatch& texts, const std::vector<size_t>& starts,
+                         unsigned threads, const TakeBatch& take) {
+  encoder.encode_groups(texts.views, starts, texts.known_valid, threads, take);
 }
+
+// What a packer made of all texts: a part for each group of texts, and the number of ids of each text.
+struct PackedTexts {
+  std::vector<PackedBuffer> parts;
+  std::vector<uint32_t> lengths;
+  size_t size_bytes() const {
+    size_t size = 0;
+    for (const PackedBuffer& part : parts) size += part.size_bytes();
+    return size;
+  }
+};
 
 // For each packer the ids of all texts, and the number of ids of each text as uint32; also the size of the texts in
 // UTF-8. `texts` is a sequence of str or bytes, or an Arrow array of strings.
@@ -40,14 +50,23 @@ nb::tuple encode_packed(const AnyEncoder& encoder, nb::object texts, const std::
   } else {
     batch = texts_of(nb::cast<nb::sequence>(texts));
   }
-  std::vector<IdPacker::Packed> packed;
+  std::vector<PackedTexts> packed(packers.size());
   {
     nb::gil_scoped_release unlocked;
-    const std::vector<Encoder::Batch> results = encode_views(encoder, batch.views, batch.known_valid, threads);
-    for (const IdPacker* packer : packers) packed.push_back(packer->pack(results, threads));
+    const std::vector<size_t> starts = group_starts(batch.views);
+    for (PackedTexts& one : packed) {
+      one.parts.resize(starts.size() - 1);
+      one.lengths.resize(batch.views.size());
+    }
+    // A group is packed while its ids are in the processor's cache, and all ids are never in memory twice.
+    encode_views(encoder, batch, starts, threads, [&](size_t group, const IdBatch& ids) {
+      for (size_t i = 0; i < packers.size(); ++i) {
+        packers[i]->pack(ids, packed[i].parts[group], packed[i].lengths.data() + starts[group]);
+      }
+    });
   }
   nb::list out;
-  for (IdPacker::Packed& one : packed) {
+  for (PackedTexts& one : packed) {
     PyObject* ids = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(one.size_bytes()));
     if (!ids) throw nb::python_error();
     char* to = PyBytes_AsString(ids);

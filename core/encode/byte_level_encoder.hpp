@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "encode/byte_level_merger.hpp"
-#include "encode/encoder.hpp"
+#include "encode/text_batches.hpp"
 #include "pretokenize/pre_tokenizer.hpp"
 #include "system/scratch_pool.hpp"
 
@@ -23,8 +23,10 @@ class ByteLevelEncoder {
   ByteLevelEncoder& operator=(const ByteLevelEncoder&) = delete;
 
   // Ids as Encoder gives them. Invalid UTF-8 counts as one U+FFFD for each bad byte.
-  std::vector<Encoder::Batch> encode_batch(const std::vector<std::string_view>& texts, bool known_valid,
-                                           unsigned threads) const;
+  std::vector<IdBatch> encode_batch(const std::vector<std::string_view>& texts, bool known_valid,
+                                    unsigned threads) const;
+  void encode_groups(const std::vector<std::string_view>& texts, const std::vector<size_t>& starts, bool known_valid,
+                     unsigned threads, const TakeBatch& take) const;
   // Appends the ids of one pre-token, which need not be UTF-8.
   void encode_pre_token(std::string_view pre_token, std::vector<uint32_t>& ids) const;
   // The same by merging alone, also where the pre-token is a token. It must not be empty.
@@ -36,7 +38,6 @@ class ByteLevelEncoder {
   struct Scratch;
 
   void encode_text(std::string_view text, Scratch& scratch, std::vector<uint32_t>& ids) const;
-  uint32_t* put_long(std::string_view pre_token, const char* limit, Scratch& scratch, uint32_t* out) const;
 
   std::optional<PreTokenizer> pre_tokenizer_;
   ByteLevelMerger merger_;

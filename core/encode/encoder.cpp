@@ -1,11 +1,10 @@
 #include "encode/encoder.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
+#include <optional>
 #include <utility>
 
-#include "system/threads.hpp"
+#include "encode/id_cache.hpp"
 #include "text/hash.hpp"
 #include "text/text_table.hpp"
 #include "text/utf8.hpp"
@@ -15,9 +14,13 @@ namespace piecework {
 namespace {
 
 constexpr size_t kHuge = 1 << 24;  // bytes of a text after which a thread gives its memory back
-// Bytes of text from which a thread remembers units. Clearing the memory for it takes as long as merging about so much,
-// and most tokenizers that are only saved or looked at never encode more.
-constexpr size_t kWorthCache = 1 << 16;
+// Bytes of text from which a thread remembers units: most tokenizers that are only saved or looked at never encode
+// more.
+constexpr size_t kWorthCache = 1 << 13;
+
+void require_length(std::string_view text) {
+  if (text.size() > UINT32_MAX - 64) throw std::length_error("a text of more than 4 GB cannot be encoded at once");
+}
 
 // What SentencePiece asks of a model when it loads one.
 Model checked(Model model) {
@@ -44,7 +47,7 @@ Model checked(Model model) {
 
 // A unit of a text that waits for its ids.
 struct Encoder::PendingUnit {
-  ShortKey key;
+  IdCache::Key key;
   uint64_t hash;
   size_t begin, length;
   uint32_t id;  // if it is known already, else kNoSymbol
@@ -52,20 +55,11 @@ struct Encoder::PendingUnit {
 
 // What one thread needs, kept between calls.
 struct Encoder::Scratch {
-  struct Cached {
-    static constexpr size_t kMaxIds = 9;
-    ShortKey key{{0, 0, 0}};  // the empty key is no unit
-    uint32_t count = 0;
-    uint32_t ids[kMaxIds] = {};
-  };
-  static_assert(sizeof(Cached) == 64);
-  static constexpr size_t kCache = 1 << 17;
-
   static constexpr size_t kUnits = 32;
 
   std::string text;
   Merger::Workspace merging;
-  HugeArray<Cached> cache;  // empty until kWorthCache bytes were encoded
+  std::optional<IdCache> cache;  // none until kWorthCache bytes were encoded
   size_t encoded_bytes = 0;
   PendingUnit units[kUnits];
   std::unique_ptr<uint32_t[]> ids;
@@ -145,34 +139,10 @@ size_t Encoder::unit_end(std::string_view text, size_t at) const {
   return end;
 }
 
-// Writes the ids of one unit to `out`, from the cache or by merging. Returns the end of the ids.
-uint32_t* Encoder::put_unit(const PendingUnit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const {
-  if (unit.length > ShortKey::kMaxLength || scratch.cache.empty()) {
-    merger_.segment(bytes, scratch.merging);
-    for (const Segment& s : scratch.merging.segments) put_ids(s, bytes, [&](uint32_t id) { *out++ = id; });
-    return out;
-  }
-  // Two slots for each unit, the newer first.
-  const size_t index = unit.hash & (Scratch::kCache - 1);
-  Scratch::Cached &slot = scratch.cache[index], &older = scratch.cache[index ^ 1];
-  const Scratch::Cached* hit = slot.key == unit.key ? &slot : older.key == unit.key ? &older : nullptr;
-  if (hit) {
-    // Most units have few tokens: four are always copied, without a branch. `out` has room for that.
-    std::memcpy(out, hit->ids, 4 * sizeof(uint32_t));
-    if (hit->count > 4) [[unlikely]]
-      std::memcpy(out + 4, hit->ids + 4, (hit->count - 4) * sizeof(uint32_t));
-    return out + hit->count;
-  }
-  merger_.segment(bytes, scratch.merging);
-  uint32_t* const first = out;
-  for (const Segment& s : scratch.merging.segments) put_ids(s, bytes, [&](uint32_t id) { *out++ = id; });
-  const auto count = static_cast<uint32_t>(out - first);
-  if (count <= Scratch::Cached::kMaxIds) {
-    older = slot;
-    slot.key = unit.key;
-    slot.count = count;
-    std::copy_n(first, count, slot.ids);
-  }
+// Writes the ids of a unit to `out`. Returns the end of the ids.
+uint32_t* Encoder::merge_unit(std::string_view unit, Scratch& scratch, uint32_t* out) const {
+  merger_.segment(unit, scratch.merging);
+  for (const Segment& s : scratch.merging.segments) put_ids(s, unit, [&](uint32_t id) { *out++ = id; });
   return out;
 }
 
@@ -188,8 +158,10 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
     scratch.room = room;
   }
   scratch.encoded_bytes += end;
-  if (scratch.cache.empty() && scratch.encoded_bytes >= kWorthCache) scratch.cache = {Scratch::kCache, {}};
-  const size_t most_cached = scratch.cache.empty() ? 0 : ShortKey::kMaxLength;
+  if (!scratch.cache && scratch.encoded_bytes >= kWorthCache) scratch.cache.emplace();
+  IdCache* const cache = scratch.cache ? &*scratch.cache : nullptr;
+  const size_t most_cached = cache ? IdCache::kMaxBytes : 0;
+  const char* const limit = scratch.text.data() + scratch.text.size();
   uint32_t* const first = scratch.ids.get();
   uint32_t* out = first;
   size_t waiting = 0;
@@ -198,9 +170,16 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
       const PendingUnit& unit = scratch.units[i];
       if (unit.id != kNoSymbol) {
         *out++ = unit.id;
-      } else {
-        out = put_unit(unit, normalized.substr(unit.begin, unit.length), scratch, out);
+        continue;
       }
+      uint32_t* const known = unit.length <= most_cached ? cache->find(unit.key, unit.hash, out) : nullptr;
+      if (known) [[likely]] {
+        out = known;
+        continue;
+      }
+      const std::string_view bytes = normalized.substr(unit.begin, unit.length);
+      const auto merge = [&](uint32_t* to) { return merge_unit(bytes, scratch, to); };
+      out = cache ? cache->find_or_encode(bytes, limit, out, merge) : merge(out);
     }
     waiting = 0;
   };
@@ -220,9 +199,9 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
         const auto byte = static_cast<unsigned char>(normalized[begin]);
         if (unit.length == 1 && byte < ascii_ids_.size()) unit.id = ascii_ids_[byte];
         if (unit.id == kNoSymbol && unit.length <= most_cached) {
-          unit.key = ShortKey::from_readable(normalized.data() + begin, unit.length, false);
+          unit.key = IdCache::key_of(normalized.data() + begin, unit.length, limit);
           unit.hash = unit.key.hash();
-          __builtin_prefetch(&scratch.cache[unit.hash & (Scratch::kCache - 1)]);
+          cache->prefetch(unit.hash);
         }
       });
   flush();
@@ -239,39 +218,24 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
 }
 
 void Encoder::encode(std::string_view text, std::vector<uint32_t>& ids) const {
-  if (text.size() > UINT32_MAX - 64) throw std::length_error("a text of more than 4 GB cannot be encoded at once");
+  require_length(text);
   ScratchPool<Scratch>::Lease scratch(scratches_);
   encode_with(text, ids, *scratch);
 }
 
-std::vector<Encoder::Batch> Encoder::encode_batch(const std::vector<std::string_view>& texts, unsigned threads) const {
-  // Groups of about 256 KB, so that threads share the work evenly and results stay in order.
-  std::vector<size_t> starts{0};
-  size_t bytes = 0;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    if (texts[i].size() > UINT32_MAX - 64)
-      throw std::length_error("a text of more than 4 GB cannot be encoded at once");
-    bytes += texts[i].size() + 16;
-    if (bytes >= 1 << 18 || i + 1 == texts.size()) {
-      starts.push_back(i + 1);
-      bytes = 0;
-    }
-  }
-  std::vector<Batch> batches(starts.size() - 1);
-  if (batches.empty()) return batches;
-  std::atomic<size_t> next{0};
-  const size_t workers = std::min<size_t>(std::max(threads, 1U), batches.size());
-  run_on_threads(workers, [&](size_t) {
-    ScratchPool<Scratch>::Lease scratch(scratches_);
-    for (size_t group; (group = next.fetch_add(1)) < batches.size();) {
-      Batch& batch = batches[group];
-      for (size_t i = starts[group]; i < starts[group + 1]; ++i) {
-        encode_with(texts[i], batch.ids, *scratch);
-        batch.ends.push_back(batch.ids.size());
-      }
-    }
+void Encoder::encode_groups(const std::vector<std::string_view>& texts, const std::vector<size_t>& starts,
+                            unsigned threads, const TakeBatch& take) const {
+  for (const std::string_view text : texts) require_length(text);
+  const auto encode_text = [this](std::string_view text, Scratch& scratch, std::vector<uint32_t>& ids) {
+    encode_with(text, ids, scratch);
+  };
+  piecework::encode_groups(texts, starts, threads, scratches_, encode_text, take);
+}
+
+std::vector<IdBatch> Encoder::encode_batch(const std::vector<std::string_view>& texts, unsigned threads) const {
+  return collect_batches(texts, [&](const std::vector<size_t>& starts, const TakeBatch& take) {
+    encode_groups(texts, starts, threads, take);
   });
-  return batches;
 }
 
 std::vector<TokenSpan> Encoder::encode_spans(std::string_view text) const {

@@ -13,13 +13,13 @@
 #include "encode/merge_trees.hpp"
 #include "encode/merger.hpp"
 #include "encode/prefix_encoder.hpp"
+#include "encode/text_batches.hpp"
 #include "model/model.hpp"
 #include "system/huge_array.hpp"
 #include "system/scratch_pool.hpp"
 #include "text/hash.hpp"
 #include "text/normalizer.hpp"
 #include "text/prefix_matcher.hpp"
-#include "text/short_key.hpp"
 #include "text/utf8.hpp"
 
 namespace piecework {
@@ -62,12 +62,10 @@ class Encoder {
   std::vector<TokenSpan> encode_spans(std::string_view text) const;
   // All merges from the characters of `text` to its tokens.
   std::vector<TextMerge> merges(std::string_view text) const;
-  // The ids of several texts, one text after the other; those of text i end at `ends[i]`.
-  struct Batch {
-    std::vector<uint32_t> ids;
-    std::vector<size_t> ends;
-  };
-  std::vector<Batch> encode_batch(const std::vector<std::string_view>& texts, unsigned threads) const;
+  std::vector<IdBatch> encode_batch(const std::vector<std::string_view>& texts, unsigned threads) const;
+  // The same, a group of texts at a time: `starts` comes from group_starts().
+  void encode_groups(const std::vector<std::string_view>& texts, const std::vector<size_t>& starts, unsigned threads,
+                     const TakeBatch& take) const;
   std::string decode(const std::vector<uint32_t>& ids) const;
 
   // For evaluation: the tokens of a unit of normalised text. `prefixes` comes from prefix_encoder().
@@ -117,7 +115,7 @@ class Encoder {
   void put_special(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const;
   template <class Put>
   void put_ids(const Segment& segment, std::string_view unit, Put&& put) const;
-  uint32_t* put_unit(const PendingUnit& unit, std::string_view bytes, Scratch& scratch, uint32_t* out) const;
+  uint32_t* merge_unit(std::string_view unit, Scratch& scratch, uint32_t* out) const;
   void encode_with(std::string_view text, std::vector<uint32_t>& ids, Scratch& scratch) const;
 
   Model model_;

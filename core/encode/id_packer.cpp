@@ -1,12 +1,8 @@
 #include "encode/id_packer.hpp"
 
-#include <algorithm>
-#include <atomic>
 #include <limits>
 #include <stdexcept>
 #include <utility>
-
-#include "system/threads.hpp"
 
 namespace piecework {
 
@@ -32,14 +28,8 @@ IdPacker::IdPacker(unsigned width, std::vector<uint32_t> before, std::vector<uin
   if (smaller && width == 4) smaller_.emplace<SmallerTable<uint32_t>>(std::move(smaller));
 }
 
-size_t IdPacker::Packed::size_bytes() const {
-  size_t size = 0;
-  for (const PackedBuffer& part : parts) size += part.size_bytes();
-  return size;
-}
-
 template <class Id>
-void IdPacker::pack_batch(const Encoder::Batch& batch, PackedBuffer& out, uint32_t* lengths) const {
+void IdPacker::pack_batch(const IdBatch& batch, PackedBuffer& out, uint32_t* lengths) const {
   const auto* const smaller = std::get_if<SmallerTable<Id>>(&smaller_);
   const size_t around = before_.size() + after_.size();
   // With a smaller vocabulary there are more ids; the buffer grows when they come.
@@ -66,25 +56,12 @@ void IdPacker::pack_batch(const Encoder::Batch& batch, PackedBuffer& out, uint32
   if (seen > std::numeric_limits<Id>::max()) throw std::overflow_error("an id does not fit into 2 bytes");
 }
 
-IdPacker::Packed IdPacker::pack(const std::vector<Encoder::Batch>& batches, unsigned threads) const {
-  Packed packed;
-  std::vector<size_t> begins{0};
-  for (const Encoder::Batch& batch : batches) begins.push_back(begins.back() + batch.ends.size());
-  packed.parts.resize(batches.size());
-  packed.lengths.resize(begins.back());
-  if (batches.empty()) return packed;
-  std::atomic<size_t> next{0};
-  run_on_threads(std::min<size_t>(std::max(threads, 1U), batches.size()), [&](size_t) {
-    for (size_t i; (i = next.fetch_add(1)) < batches.size();) {
-      uint32_t* const lengths = packed.lengths.data() + begins[i];
-      if (width_ == 2) {
-        pack_batch<uint16_t>(batches[i], packed.parts[i], lengths);
-      } else {
-        pack_batch<uint32_t>(batches[i], packed.parts[i], lengths);
-      }
-    }
-  });
-  return packed;
+void IdPacker::pack(const IdBatch& batch, PackedBuffer& out, uint32_t* lengths) const {
+  if (width_ == 2) {
+    pack_batch<uint16_t>(batch, out, lengths);
+  } else {
+    pack_batch<uint32_t>(batch, out, lengths);
+  }
 }
 
 }  // namespace piecework

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "encode/encoder.hpp"
 #include "encode/packed_buffer.hpp"
 #include "encode/smaller_ids.hpp"
+#include "encode/text_batches.hpp"
 
 namespace piecework {
 
@@ -19,18 +19,13 @@ class IdPacker {
   IdPacker(unsigned width, std::vector<uint32_t> before, std::vector<uint32_t> after,
            std::shared_ptr<const SmallerIds> smaller);
 
-  // The packed ids of several batches of texts, and the number of ids of each text.
-  struct Packed {
-    std::vector<PackedBuffer> parts;
-    std::vector<uint32_t> lengths;
-    size_t size_bytes() const;
-  };
-  // Throws std::overflow_error if an id does not fit: nothing is ever cut off.
-  Packed pack(const std::vector<Encoder::Batch>& batches, unsigned threads) const;
+  // Appends the packed ids of a batch, and writes the number of ids of each of its texts. Throws std::overflow_error if
+  // an id does not fit: nothing is ever cut off.
+  void pack(const IdBatch& batch, PackedBuffer& out, uint32_t* lengths) const;
 
  private:
   template <class Id>
-  void pack_batch(const Encoder::Batch& batch, PackedBuffer& out, uint32_t* lengths) const;
+  void pack_batch(const IdBatch& batch, PackedBuffer& out, uint32_t* lengths) const;
 
   unsigned width_;
   std::vector<uint32_t> before_, after_;

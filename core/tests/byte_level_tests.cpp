@@ -5,6 +5,7 @@
 #include "check.hpp"
 #include "count/pre_token_counter.hpp"
 #include "encode/byte_level_encoder.hpp"
+#include "model/model.hpp"
 #include "pretokenize/pre_tokenizer.hpp"
 #include "slow_byte_level_encoder.hpp"
 #include "text/utf8.hpp"

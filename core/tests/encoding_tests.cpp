@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 #include "encode/encoder.hpp"
+#include "encode/id_cache.hpp"
 #include "models.hpp"
 #include "slow_encoder.hpp"
 #include "words.hpp"
@@ -176,7 +177,7 @@ TEST(encoding_batches) {
   for (const std::string_view view : views) encoder.encode(view, expected.emplace_back());
   for (const unsigned threads : {0U, 1U, 2U, 7U}) {
     std::vector<Ids> ours;
-    for (const Encoder::Batch& batch : encoder.encode_batch(views, threads)) {
+    for (const IdBatch& batch : encoder.encode_batch(views, threads)) {
       size_t begin = 0;
       for (const size_t end : batch.ends) {
         ours.emplace_back(batch.ids.begin() + static_cast<int64_t>(begin),
@@ -187,6 +188,44 @@ TEST(encoding_batches) {
     CHECK(ours == expected);
   }
   CHECK(encoder.encode_batch({}, 3).empty());
+}
+
+// Texts of 1 to 70 bytes with 1 to 18 ids, in and beyond both tables, which grow several times.
+TEST(remembered_ids_are_those_that_were_encoded) {
+  Random random(11);
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < 60'000; ++i) {
+    texts.push_back(std::to_string(i) + std::string(random.below(i % 4 ? 8 : 65), 'x'));
+  }
+  const auto ids_of = [](std::string_view text) {
+    Ids ids{static_cast<uint32_t>(hash_bytes(text)) & 0xFFFFF};
+    for (size_t i = 4; i < text.size(); i += 4) ids.push_back(ids[0] + static_cast<uint32_t>(i));
+    return ids;
+  };
+  IdCache cache;
+  size_t encoded = 0;
+  for (int again = 0; again < 2; ++again) {
+    encoded = 0;
+    for (const std::string& text : texts) {
+      const Ids expected = ids_of(text);
+      uint32_t out[32];
+      uint32_t* end = nullptr;
+      const char* const limit = text.data() + text.size();
+      if (text.size() <= IdCache::kMaxBytes) {
+        const IdCache::Key key = IdCache::key_of(text.data(), text.size(), limit);
+        end = cache.find(key, key.hash(), out);
+      }
+      if (!end) {
+        end = cache.find_or_encode(text, limit, out, [&](uint32_t* to) {
+          ++encoded;
+          return std::copy(expected.begin(), expected.end(), to);
+        });
+      }
+      CHECK(Ids(out, end) == expected);
+    }
+    if (!again) CHECK_EQUAL(encoded, texts.size());
+  }
+  CHECK(encoded < texts.size() / 6);
 }
 
 TEST(encoding_refuses_broken_models) {

@@ -64,10 +64,14 @@ def evaluate_on(
     metrics: Sequence[Metric],
     sizes: Sequence[int] | Mapping[str, Sequence[int]] = (),
     curves: bool = False,
+    passes: Mapping[str, PassResult] | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """Evaluates tokenizers on the units that `evaluation_units` returned for these metrics."""
+    """Evaluates tokenizers on the units that `evaluation_units` returned for these metrics.
+
+    `passes` has the results of tokenizers that have encoded these units before.
+    """
     named = named_tokenizers(tokenizers)
     if threads < 1:
         raise InputError(f"threads must be 1 or more, not {threads}")
@@ -105,7 +109,7 @@ def evaluate_on(
 
     def evaluate_base(base: str) -> dict[str, TokenizerResult]:
         evaluator = Evaluator(named[base], name=base, sizes=plans[base], threads=threads // at_once)
-        found = evaluator.run(units, in_blocks=in_blocks)
+        found = (passes or {}).get(base) or evaluator.run(units, in_blocks=in_blocks)
         return {
             name: result(name, found if name == base else evaluator.smaller(found, named[name]))
             for name in together[base]

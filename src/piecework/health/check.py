@@ -10,7 +10,7 @@ from piecework.evaluation.units import UnitSource
 from piecework.health.behaviour_checks import BEHAVIOUR_CHECKS, sample_texts
 from piecework.health.finding import Finding, Health
 from piecework.health.text_checks import text_findings
-from piecework.health.use import piece_use
+from piecework.health.use import PieceUse, piece_use
 from piecework.health.vocabulary_checks import VOCABULARY_CHECKS, Native
 
 __all__ = ["CHECKS", "TEXT_CHECKS", "check", "check_vocabulary"]
@@ -25,9 +25,16 @@ CHECKS = (
 
 
 def check(
-    tokenizer: Native, counts: UnitSource | None = None, *, ignore: Collection[str] = (), threads: int = 1
+    tokenizer: Native,
+    counts: UnitSource | None = None,
+    *,
+    ignore: Collection[str] = (),
+    use: PieceUse | None = None,
+    threads: int = 1,
 ) -> Health:
     """The findings about a vocabulary. With counts, also those about its use in their evaluation text.
+
+    `use` is what `piece_use` returned for these counts, if it was called before.
 
     >>> import piecework as pw
     >>> recipe = pw.Recipe(vocab_size=64, hard_vocab_limit=False)
@@ -42,7 +49,7 @@ def check(
     texts = sample_texts(tokenizer)
     findings += [make(tokenizer, texts) for make in BEHAVIOUR_CHECKS]
     if counts is not None:
-        use = piece_use(tokenizer, counts, threads=threads)
+        use = use or piece_use(tokenizer, counts, threads=threads)
         findings += text_findings(tokenizer, counts, use, threads=threads)
     return Health(tuple(each for each in findings if each.check not in ignore), has_text=counts is not None)
 

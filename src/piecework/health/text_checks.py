@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from piecework.common.percent import format_percent
-from piecework.evaluation.evaluate import evaluate
 from piecework.evaluation.metrics import Array
-from piecework.evaluation.units import UnitSource
+from piecework.evaluation.passes import TOKEN_TOTALS, Evaluator
+from piecework.evaluation.units import EvaluationUnits, UnitSource
 from piecework.health.finding import Finding, Status
 from piecework.health.use import PieceUse
 from piecework.health.vocabulary_checks import Native, listed_pieces, split_characters
@@ -130,8 +130,9 @@ def _breaks(tokenizer: Native, counts: UnitSource, use: PieceUse, *, threads: in
         return Finding("line-breaks", "pass", summary)
     missing = [symbol for symbol in symbols if tokenizer.piece_to_id(symbol) is None]
     edited = edit(tokenizer, add_symbols=missing, unreachable="keep").tokenizer
-    evaluation = evaluate({"now": tokenizer, "edited": edited}, counts, metrics=["bytes_per_token"], threads=threads)
-    now, after = (int(evaluation.bucket_totals(name)["tokens"].sum()) for name in ("now", "edited"))
+    units = use.units or EvaluationUnits(counts, ["eval"], list(counts.languages), by="subset")
+    found = Evaluator(edited, name="the edited tokenizer", sizes=None, threads=threads).run(units, in_blocks=True)
+    now, after = int(totals.sum()), int(found.totals["eval"][..., TOKEN_TOTALS.index("tokens")].sum())
     saving = (now - after) / max(now, 1)
     written_symbols = ", ".join(f'"{each.encode("unicode_escape").decode()}"' for each in missing)
     options = " ".join(f"--add-symbol $'{each.encode('unicode_escape').decode()}'" for each in missing)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from piecework.corpus.sampling import BUCKETS
-from piecework.evaluation.metrics import Array
-from piecework.evaluation.passes import Evaluator
+from piecework.evaluation.metrics import Array, UnitKind
+from piecework.evaluation.passes import Evaluator, PassResult
 from piecework.evaluation.text_sample import unit_sample
 from piecework.evaluation.units import BLOCKS, EvaluationUnits, UnitSource
 from piecework.health.vocabulary_checks import Native
@@ -32,6 +32,10 @@ class PieceUse:
     """The subsets."""
     tokens: Array
     """[subsets][16 blocks of documents][pieces]."""
+    units: EvaluationUnits | None
+    """The units of the text as it is, by subset, if they were arranged."""
+    found: PassResult | None
+    """What encoding them gave."""
 
     @property
     def totals(self) -> Array:
@@ -39,8 +43,12 @@ class PieceUse:
         return np.asarray(self.tokens.sum(axis=(0, 1), dtype=np.int64))
 
 
-def piece_use(tokenizer: Native, counts: UnitSource, *, threads: int = 1) -> PieceUse:
+def piece_use(
+    tokenizer: Native, counts: UnitSource, *, kinds: Sequence[UnitKind] = ("eval",), threads: int = 1
+) -> PieceUse:
     """Encodes the evaluation text of the counts and counts the tokens of each piece.
+
+    With more `kinds` of text the same pass gives their totals as well.
 
     >>> import piecework as pw
     >>> text = ["en ros är en ros"] * 4
@@ -49,16 +57,16 @@ def piece_use(tokenizer: Native, counts: UnitSource, *, threads: int = 1) -> Pie
     >>> int(use.totals[tokenizer.encode("ros")[0]])
     8
     """
-    units = EvaluationUnits(counts, ["eval"], list(counts.languages), by="subset", in_blocks={"eval"})
+    units = EvaluationUnits(counts, list(kinds), list(counts.languages), by="subset", in_blocks={"eval"})
     if isinstance(tokenizer, Tokenizer) or counts.pre_tokenizer is not None:
         found = Evaluator(tokenizer, name="the tokenizer", sizes=None, threads=threads).run(units, in_blocks=True)
-        return PieceUse(units.groups, found.by_block()["eval"])
+        return PieceUse(units.groups, found.by_block()["eval"], units, found)
     tokens = np.zeros((len(units.groups), BLOCKS, tokenizer.vocab_size), np.int64)
     for language in counts.languages:
         for subset, table in _tables(counts, language):
             group = subset if subset in units.groups else language
             tokens[units.groups.index(group)] += _block_tokens(tokenizer, table, threads=threads)
-    return PieceUse(units.groups, tokens)
+    return PieceUse(units.groups, tokens, None, None)
 
 
 def _tables(counts: UnitSource, language: str) -> Iterator[tuple[str, pa.Table]]:

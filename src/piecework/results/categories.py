@@ -8,8 +8,10 @@ import pyarrow as pa
 
 from piecework.common.subset_name import SubsetName
 from piecework.common.terms import MULTILINGUAL
-from piecework.evaluation.evaluate import evaluate
+from piecework.evaluation.evaluate import evaluate_on
+from piecework.evaluation.metrics import find_metrics
 from piecework.evaluation.tables import Table
+from piecework.health.use import PieceUse
 from piecework.tokenizer.trained import TrainedTokenizer
 
 if TYPE_CHECKING:
@@ -20,14 +22,20 @@ __all__ = ["categories_table"]
 METRICS = ("fertility", "continued_words", "word_fertility", "split_words", "bytes_per_token", "characters_per_token")
 
 
-def categories_table(tokenizer: TrainedTokenizer, counts: Counts, *, threads: int = 1) -> Table | None:
-    """A row for each language, category and metric, with its interval; None if there is one category only."""
+def categories_table(tokenizer: TrainedTokenizer, counts: Counts, use: PieceUse) -> Table | None:
+    """A row for each language, category and metric, with its interval; None if there is one category only.
+
+    `use` comes from the pass of the tokenizer over all kinds of text.
+    """
     subsets = [
         SubsetName(row["category"], row["language"]) for row in counts.subsets.to_pylist() if row["eval_documents"]
     ]
     if len({subset.category for subset in subsets}) < 2:
         return None
-    evaluation = evaluate({MULTILINGUAL: tokenizer}, counts, metrics=METRICS, by="subset", threads=threads)
+    assert use.units is not None and use.found is not None
+    evaluation = evaluate_on(
+        use.units, {MULTILINGUAL: tokenizer}, metrics=find_metrics(METRICS), passes={MULTILINGUAL: use.found}
+    )
     by_name = {str(subset): subset for subset in subsets}
     estimates = [
         (subset.language, subset.category, row["metric"], row["value"], row["low"], row["high"])

@@ -24,6 +24,7 @@ from piecework.evaluation.tables import Table
 from piecework.evaluation.units import EvaluationUnits
 from piecework.evaluation.vocabulary import groups_table, lengths_table, use_table
 from piecework.health.check import check
+from piecework.health.use import piece_use
 from piecework.results.categories import categories_table
 from piecework.results.findings import check_findings, is_like_the_paper
 from piecework.results.languages import languages_table
@@ -105,11 +106,13 @@ def study_tables(
     }
     if is_like_the_paper(evaluation.groups) if paper_findings is None else paper_findings:
         tables["findings"] = check_findings(evaluation, curves)
-    if (categories := categories_table(tokenizers[MULTILINGUAL], counts, threads=threads)) is not None:
+    # One pass by subset serves the table of categories and the checks.
+    use = piece_use(tokenizers[MULTILINGUAL], counts, kinds=("eval", "eval_plain"), threads=threads)
+    if (categories := categories_table(tokenizers[MULTILINGUAL], counts, use)) is not None:
         tables["categories"] = categories
     if parallel is not None:
         tables["parallel"] = _parallel({**tokenizers, **before}, parallel, threads=threads)
-    tables["health"] = check(tokenizers[MULTILINGUAL], counts, threads=threads).table()
+    tables["health"] = check(tokenizers[MULTILINGUAL], counts, use=use, threads=threads).table()
     if model is not None:
         tables |= _size_costs(size_costs(tokenizers[MULTILINGUAL], counts, model, threads=threads))
     tables["summary"] = summarise(evaluation, overlap, tables.get("parallel"))

@@ -1,0 +1,182 @@
+// The ids of units or pre-tokens that were encoded before.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "system/huge_array.hpp"
+#include "text/bytes.hpp"
+#include "text/hash.hpp"
+
+namespace piecework {
+
+// Two tables. Nearly all texts are short: a line of 64 bytes holds two of them with their ids, the newer one first. An
+// older one moves to the line beside it. Most look-ups read one line of memory. Texts of more bytes or ids take 128
+// bytes each. Both tables double while text brings new ones, up to 32 MB and 16 MB: with one table of 8 MB, half of the
+// units of 100 MB of text that had to be merged had been merged before.
+class IdCache {
+ public:
+  static constexpr size_t kMaxBytes = 15;
+  static constexpr size_t kMaxIds = 4;
+
+  // A text of at most kMaxBytes bytes. Byte 15 is its length.
+  struct Key {
+    uint64_t words[2];
+    uint64_t hash() const { return multiply_mix(words[0] ^ kMix0, words[1] ^ kMix1); }
+    bool operator==(const Key& other) const { return ((words[0] ^ other.words[0]) | (words[1] ^ other.words[1])) == 0; }
+  };
+  // `limit` is the end of the readable memory.
+  static Key key_of(const char* bytes, size_t length, const char* limit) {
+    Key key;
+    if (limit - bytes >= 16) {
+      std::memcpy(key.words, bytes, 16);
+      key.words[0] &= kMasks[length][0];
+      key.words[1] &= kMasks[length][1];
+    } else if (length < 8) {
+      key = {{load_up_to_7(bytes, length), 0}};
+    } else {
+      std::memcpy(&key.words[0], bytes, 8);
+      key.words[1] = load_up_to_7(bytes + 8, length - 8);
+    }
+    key.words[1] |= static_cast<uint64_t>(length) << 56;
+    return key;
+  }
+
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&lines_[hash >> shift_]); }
+
+  // Writes the ids to `out`, which has room for kMaxIds, and returns their end; nullptr if the text is not there.
+  uint32_t* find(const Key& key, uint64_t hash, uint32_t* out) const {
+    const Line* line = &lines_[hash >> shift_];
+    bool first = line->entries[0].key == key;
+    if (!first && !(line->entries[1].key == key)) [[unlikely]] {
+      line = &lines_[(hash >> shift_) ^ 1];
+      first = line->entries[0].key == key;
+      if (!first && !(line->entries[1].key == key)) return nullptr;
+    }
+    const Entry& entry = line->entries[first ? 0 : 1];
+    std::memcpy(out, entry.ids, sizeof entry.ids);  // all of them, without a branch
+    out[0] &= kIdMask;
+    return out + (entry.ids[0] >> kIdBits) + 1;
+  }
+
+  // The same for a text that `find` does not know or that is too long for it: `encode(out)` writes its ids and returns
+  // their end where no table has them, and they are remembered if they fit.
+  template <class Encode>
+  uint32_t* find_or_encode(std::string_view text, const char* limit, uint32_t* out, Encode&& encode) {
+    if (text.size() > Long::kMaxBytes) return encode(out);
+    Long wanted(text);
+    // Two slots for each text, the newer first.
+    const size_t index = wanted.hash() >> long_shift_;
+    const Long &slot = longs_[index], &older = longs_[index ^ 1];
+    if (const Long* hit = slot.has_text_of(wanted) ? &slot : older.has_text_of(wanted) ? &older : nullptr) {
+      return std::copy_n(hit->ids, hit->count, out);
+    }
+    uint32_t* const end = encode(out);
+    const auto count = static_cast<size_t>(end - out);
+    if (text.size() <= kMaxBytes && count <= kMaxIds) {
+      add(key_of(text.data(), text.size(), limit), out, count);
+    } else if (count <= Long::kMaxIds) {
+      add_long(wanted, out, count);
+    }
+    return end;
+  }
+
+ private:
+  static constexpr unsigned kFirstBits = 12, kMostBits = 19, kFirstLongBits = 10, kMostLongBits = 17;
+  static constexpr unsigned kIdBits = 30;  // the two bits above these hold the number of ids minus 1
+  static constexpr uint32_t kIdMask = (uint32_t{1} << kIdBits) - 1;
+  struct Entry {
+    Key key{{0, 0}};  // the empty key is no text
+    uint32_t ids[kMaxIds] = {};
+    bool is_used() const { return key.words[1] != 0; }
+  };
+  struct alignas(64) Line {
+    Entry entries[2];
+  };
+  static_assert(sizeof(Line) == 64);
+  struct alignas(64) Long {
+    static constexpr size_t kMaxBytes = 63, kMaxIds = 15;
+    char bytes[kMaxBytes + 1] = {};  // the last one is the length
+    uint32_t count = 0;              // no text has no ids
+    uint32_t ids[kMaxIds] = {};
+
+    Long() = default;
+    explicit Long(std::string_view text) {
+      text.copy(bytes, text.size());
+      bytes[kMaxBytes] = static_cast<char>(text.size());
+    }
+    uint64_t hash() const { return hash_bytes({bytes, static_cast<size_t>(bytes[kMaxBytes])}); }
+    bool has_text_of(const Long& other) const { return std::memcmp(bytes, other.bytes, sizeof bytes) == 0; }
+  };
+  static_assert(sizeof(Long) == 128);
+
+  // From 1 to kMaxIds ids.
+  void add(const Key& key, const uint32_t* ids, size_t count) {
+    if (++added_ > lines_.size() / 2 && shift_ > 64 - kMostBits) grow();
+    Entry entry{key, {}};
+    std::copy_n(ids, count, entry.ids);
+    entry.ids[0] |= static_cast<uint32_t>(count - 1) << kIdBits;
+    put(entry);
+  }
+  void add_long(Long& added, const uint32_t* ids, size_t count) {
+    if (++long_added_ > longs_.size() / 4 && long_shift_ > 64 - kMostLongBits) grow_long();
+    added.count = static_cast<uint32_t>(count);
+    std::copy_n(ids, count, added.ids);
+    put_long(added);
+  }
+
+  void put(const Entry& entry) {
+    const size_t index = entry.key.hash() >> shift_;
+    Line &line = lines_[index], &neighbour = lines_[index ^ 1];
+    // What is free takes nothing away: without these two conditions a sixth of the entries was lost at half load.
+    if (line.entries[0].is_used()) {
+      if (line.entries[1].is_used()) neighbour.entries[1] = line.entries[1];
+      line.entries[1] = line.entries[0];
+    }
+    line.entries[0] = entry;
+  }
+  void grow() {
+    --shift_;
+    added_ = 0;
+    const HugeArray<Line> old = std::exchange(lines_, {size_t{1} << (64 - shift_), Line{}});
+    for (const Line& line : old) {
+      for (const Entry& entry : {line.entries[1], line.entries[0]}) {
+        if (entry.is_used()) put(entry);
+      }
+    }
+  }
+
+  void put_long(const Long& added) {
+    const size_t index = added.hash() >> long_shift_;
+    if (longs_[index].count) longs_[index ^ 1] = longs_[index];
+    longs_[index] = added;
+  }
+  void grow_long() {
+    --long_shift_;
+    long_added_ = 0;
+    const HugeArray<Long> old = std::exchange(longs_, {size_t{1} << (64 - long_shift_), Long{}});
+    for (const Long& each : old) {
+      if (each.count) put_long(each);
+    }
+  }
+
+  static constexpr std::array<std::array<uint64_t, 2>, kMaxBytes + 1> kMasks = [] {
+    std::array<std::array<uint64_t, 2>, kMaxBytes + 1> masks{};
+    for (size_t length = 0; length <= kMaxBytes; ++length) {
+      for (size_t byte = 0; byte < length; ++byte) masks[length][byte / 8] |= uint64_t{0xFF} << (byte % 8 * 8);
+    }
+    return masks;
+  }();
+
+  unsigned shift_ = 64 - kFirstBits;
+  unsigned long_shift_ = 64 - kFirstLongBits;
+  size_t added_ = 0, long_added_ = 0;
+  HugeArray<Line> lines_{size_t{1} << kFirstBits, Line{}};
+  HugeArray<Long> longs_{size_t{1} << kFirstLongBits, Long{}};
+};
+
+}  // namespace piecework
