@@ -105,6 +105,13 @@ def _piecework(model: str) -> Encode:
     return lambda documents: tokenizer.encode_batch(documents, threads=1)
 
 
+def _piecework_arrays(model: str) -> Encode:
+    import piecework
+
+    tokenizer = piecework.ByteLevelTokenizer.load(model)
+    return lambda documents: tokenizer.encode_batch(documents, threads=1, as_arrays=True)
+
+
 def _tokenizers(model: str) -> Encode:
     tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(f"{model}/tokenizer.json")
     return lambda documents: [encoding.ids for encoding in tokenizer.encode_batch_fast(documents)]
@@ -133,6 +140,7 @@ def _gigatoken_lists(model: str) -> Encode:
 
 ENCODERS: dict[str, Callable[[str], Encode]] = {
     "piecework": _piecework,
+    "piecework-arrays": _piecework_arrays,
     "tokenizers": _tokenizers,
     "tiktoken": _tiktoken,
     "gigatoken": _gigatoken,

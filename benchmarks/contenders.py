@@ -178,6 +178,13 @@ def _piecework(model: str) -> Encode:
     return lambda documents: tokenizer.encode_batch(documents, threads=1)
 
 
+def _piecework_arrays(model: str) -> Encode:
+    import piecework
+
+    tokenizer = piecework.Tokenizer.load(model)
+    return lambda documents: tokenizer.encode_batch(documents, threads=1, as_arrays=True)
+
+
 def _sentencepiece(model: str) -> Encode:
     processor = importlib.import_module("sentencepiece").SentencePieceProcessor(model_file=model)
     return lambda documents: processor.encode(documents, num_threads=1)
@@ -200,6 +207,7 @@ def _kitoken(model: str) -> Encode:
 
 ENCODERS: dict[str, Callable[[str], Encode]] = {
     "piecework": _piecework,
+    "piecework-arrays": _piecework_arrays,
     "sentencepiece": _sentencepiece,
     "gigatoken": _gigatoken,
     "gigatoken-lists": _gigatoken_lists,
@@ -229,12 +237,18 @@ def encode_twice(
     ids, *first = timed(lambda: encode_all(documents))
     del ids  # or its release would be timed as part of the second pass
     ids, *second = timed(lambda: encode_all(documents))
-    lists = ids if isinstance(ids, list) else ids.to_list()
+    lists = ids if isinstance(ids, list) else id_lists(ids)
     hashes = (hashlib.blake2b(array("I", document).tobytes(), digest_size=8).digest() for document in lists)
     Path(digests).write_bytes(b"".join(hashes))
     tokens = sum(map(len, lists))
     rates = rate("first_", size_bytes, *first) | rate("second_", size_bytes, *second)
     return rates | {"size_bytes": size_bytes, "documents": len(documents), "tokens": tokens}
+
+
+def id_lists(arrays: Any) -> list[list[int]]:
+    """Arrays of any library as lists."""
+    found: list[list[int]] = arrays.to_arrow().to_pylist() if hasattr(arrays, "to_arrow") else arrays.to_list()
+    return found
 
 
 def _documents(text: Path) -> list[bytes]:

@@ -1,9 +1,13 @@
 """A whole study: six sizes of a multilingual tokenizer and one per language, with all metrics.
 
 Piecework runs `piecework run`, from the documents to the report. SentencePiece trains the same twelve tokenizers on the
-same documents and encodes the evaluation documents with each, as they are and without punctuation: a study with
-SentencePiece needs this before it can compute a metric. It encodes a sample of the evaluation documents, and its time
-is scaled up by bytes: once on one thread, and once on as many threads as Piecework has.
+same documents and encodes the evaluation documents with each: a study with SentencePiece needs this before it can
+compute a metric. It encodes a sample of the evaluation documents, and its time is scaled up by bytes: once on one
+thread, and once on as many threads as Piecework has. There are two settings:
+
+- paper: nine tenths of the documents train and a tenth evaluates, as in the paper. SentencePiece encodes for the two
+  metrics of the paper, fertility and continued words: the documents without punctuation.
+- halves: half of the documents train and half evaluate. SentencePiece encodes them as they are too, for all metrics.
 """
 
 import importlib
@@ -13,6 +17,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,18 +25,34 @@ from typing import Any
 from benchmarks.evaluation import PUNCTUATION, QUICK_SIZES, SIZES, _read, _write_documents
 from benchmarks.markdown import DASH, figure, table
 from benchmarks.measure import Bench, Contender, from_command_line, interleave, run, save
+from benchmarks.study_stages import STAGES
 
 SAMPLE = 16
-SHARE = Fraction(1, 2)
 THREADS = 2
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How documents are shared out, and whether SentencePiece encodes them with punctuation too."""
+
+    train: int
+    """Per cent; all others evaluate."""
+    as_they_are: bool
+
+    @property
+    def sampler_shares(self) -> dict[str, Fraction]:
+        return {"train": Fraction(self.train, 100), "evaluation": Fraction(100 - self.train, 100)}
+
+
+SETTINGS = {"paper": Setting(train=90, as_they_are=False), "halves": Setting(train=50, as_they_are=True)}
 
 STUDY = """
 name = "benchmark"
 [corpus]
 path = "{{category}}_{{language}}.jsonl"
 [sampling]
-train = "50%"
-eval = "50%"
+train = "{train}%"
+eval = "{evaluation}%"
 [recipe]
 vocab_size = {full}
 hard_vocab_limit = false
@@ -41,8 +62,15 @@ vocab_sizes = {sizes}
 
 
 def benchmark(bench: Bench) -> dict[str, Any]:
-    folder = bench.work / f"study_{'quick' if bench.quick else 'full'}"
-    described = run(_contender("prepare", folder, int(bench.quick)))
+    sizes = QUICK_SIZES if bench.quick else SIZES
+    settings = {"sizes": sizes, "threads": THREADS, "sample": SAMPLE}
+    return {"settings": settings, "studies": {name: measure_study(bench, name) for name in SETTINGS}}
+
+
+def measure_study(bench: Bench, setting: str) -> dict[str, Any]:
+    print(f"  setting {setting}", file=sys.stderr)
+    folder = bench.work / f"study_{setting}_{'quick' if bench.quick else 'full'}"
+    described = run(_contender("prepare", folder, setting, int(bench.quick)))
     if described.state != "ok":
         raise SystemExit(f"preparing the documents {described.state}")
     piecework = [sys.executable, "-m", "piecework", "run", str(folder / "study.toml"), "-q"]
@@ -50,21 +78,25 @@ def benchmark(bench: Bench) -> dict[str, Any]:
     contenders = [
         Contender("piecework run", [*piecework, *out, "--force"], package="piecework", threads=THREADS),
         Contender("piecework run, again", [*piecework, *out], package="piecework", threads=THREADS),
+        *(
+            Contender(name, [sys.executable, "-m", "benchmarks.study_stages", name, str(folder)], package="piecework")
+            for name in ("run", "floor")
+        ),
     ]
     names = described.detail["tokenizers"]
     encoders = [
         *(_contender(f"train {name}", folder, name, package="sentencepiece") for name in names),
-        _contender("encode", folder, package="sentencepiece"),
+        _contender("encode", folder, setting, package="sentencepiece"),
     ]
     load = os.getloadavg()[0]
     results = interleave([*contenders, *encoders], rounds=bench.rounds)
-    ours = {each.name: results[each.name] for each in contenders}
+    ours = {each.name: results[each.name] for each in contenders[:2]}
     theirs = {each.name: results[each.name] for each in encoders}
     return {
         "text": dict(described.detail),
-        "settings": {"sizes": QUICK_SIZES if bench.quick else SIZES, "threads": THREADS, "sample": SAMPLE},
         "load_before": round(load, 1),
         "contenders": ours,
+        "stages": {name: results[name] for name in ("run", "floor")},
         "sentencepiece": theirs,
         "ratios": ratios(ours["piecework run"], theirs),
     }
@@ -92,29 +124,35 @@ def ratios(ours: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> dict[str,
 
 def study_section(result: dict[str, Any]) -> list[str]:
     """Markdown for RESULTS.md."""
-    text, ratio, rows = result["text"], result["ratios"], result["contenders"]
+    return [line for name, study in result["studies"].items() for line in _section(result["settings"], name, study)]
+
+
+def _section(settings: dict[str, Any], name: str, study: dict[str, Any]) -> list[str]:
+    text, ratio, rows = study["text"], study["ratios"], study["contenders"]
     whole, again = rows["piecework run"], rows["piecework run, again"]
+    setting = SETTINGS[name]
+    forms = "as they are and without punctuation" if setting.as_they_are else "for fertility and continued words alone"
     lines = [
-        f"## A whole study of {text['bytes'] / 1e6:,.0f} MB",
+        f"## A whole study of {text['bytes'] / 1e6:,.0f} MB, {setting.train} % to train, {100 - setting.train} % to "
+        "evaluate",
         "",
-        f"Twelve tokenizers of up to {result['settings']['sizes'][-1]:,} pieces, on {', '.join(text['languages'])}: a "
-        "multilingual one at six sizes, and one for each language. Half of the documents train, half evaluate. "
-        f"`piecework run` with {THREADS} threads goes from the files to the report; its figures are of every size and "
-        "have intervals. SentencePiece trains the twelve and encodes the evaluation documents with each, as they are "
-        "and without punctuation; its encoding was measured on one document in "
-        f"{result['settings']['sample']} and scaled up by bytes, on one thread. The machine's load was "
-        f"{result['load_before']} when it began.",
+        f"Twelve tokenizers of up to {settings['sizes'][-1]:,} pieces, on {', '.join(text['languages'])}: a "
+        "multilingual one at six sizes, and one for each language. "
+        f"`piecework run` with {THREADS} threads goes from the files to the report; its figures are of every metric "
+        "and size and have intervals. SentencePiece trains the twelve and encodes the evaluation documents with each, "
+        f"{forms}; its encoding was measured on one document in {settings['sample']} and scaled up by bytes, on one "
+        f"thread. The machine's load was {study['load_before']} when it began.",
         "",
     ]
     shown = []
-    for name, row in (("piecework run", whole), ("the same again, nothing changed", again)):
+    for label, row in (("piecework run", whole), ("the same again, nothing changed", again)):
         if row["state"] != "ok":
-            shown.append([name, row["state"], DASH, DASH])
+            shown.append([label, row["state"], DASH, DASH])
             continue
-        shown.append([name, figure(row["cpu_s"]), figure(row["wall_s"]), figure(row["peak_memory_mb"], digits=0)])
+        shown.append([label, figure(row["cpu_s"]), figure(row["wall_s"]), figure(row["peak_memory_mb"], digits=0)])
     if ratio:
-        peaks = {name: row["peak_memory_mb"]["median"] for name, row in result["sentencepiece"].items()}
-        training_peak = max(peak for name, peak in peaks.items() if name != "encode")
+        peaks = {part: row["peak_memory_mb"]["median"] for part, row in study["sentencepiece"].items()}
+        training_peak = max(peak for part, peak in peaks.items() if part != "encode")
         for part, peak in (("training", training_peak), ("encoding", peaks["encode"])):
             cells = (f"{ratio[f'sentencepiece_{part}_{measure}']:,.0f}" for measure in ("cpu_s", "wall_s"))
             shown.append([f"SentencePiece, {part}", *cells, f"{peak:,.0f}"])
@@ -127,7 +165,24 @@ def study_section(result: dict[str, Any]) -> list[str]:
             f"{whole['peak_memory_mb']['median'] / training_peak:.1f} times SentencePiece's.",
             "",
         ]
-    return lines
+    return lines + _stages(study.get("stages", {}))
+
+
+def _stages(stages: dict[str, Any]) -> list[str]:
+    """Where piecework's time goes."""
+    spent, floor = stages.get("run"), stages.get("floor")
+    if not spent or not floor or spent["state"] != "ok" or floor["state"] != "ok":
+        return []
+    rows = [
+        [stage, figure(spent[stage], digits=2), figure(floor[stage], digits=2) if stage in floor else DASH]
+        for stage in STAGES
+    ]
+    return [
+        "Where piecework's time goes, in a process with one thread. The floor is the same work with all else taken "
+        "away: texts and counts in memory, the paper's two metrics alone, files of the same bytes.",
+        "",
+        *table(["", "CPU s", "floor"], rows),
+    ]
 
 
 def _contender(name: str, *arguments: object, package: str | None = "piecework") -> Contender:
@@ -138,7 +193,7 @@ def _contender(name: str, *arguments: object, package: str | None = "piecework")
 # The contenders, each in a process of its own.
 
 
-def prepare(folder: str, quick: str) -> dict[str, Any]:
+def prepare(folder: str, setting: str, quick: str) -> dict[str, Any]:
     """The documents, the study file, and for SentencePiece the training lines and the evaluation documents."""
     from piecework.common.subset_name import SubsetName
     from piecework.corpus.sampling import Sampler
@@ -148,13 +203,16 @@ def prepare(folder: str, quick: str) -> dict[str, Any]:
     work.mkdir(parents=True)
     languages = _write_documents(work, every=5 if quick == "1" else 1)
     sizes = QUICK_SIZES if quick == "1" else SIZES
-    (work / "study.toml").write_text(STUDY.format(full=sizes[-1], sizes=list(sizes)))
+    shares = SETTINGS[setting]
+    (work / "study.toml").write_text(
+        STUDY.format(full=sizes[-1], sizes=list(sizes), train=shares.train, evaluation=100 - shares.train)
+    )
     (work / "lines").mkdir()
     total = 0
     for path in sorted(work.glob("*.jsonl")):
         name, language = path.stem, path.stem.rsplit("_", 1)[1]
         subset = SubsetName(*path.stem.rsplit("_", 1))
-        sampler = Sampler(seed=1, train=SHARE, evaluation=SHARE, weights={subset: Fraction(1)})
+        sampler = Sampler(seed=1, weights={subset: Fraction(1)}, **shares.sampler_shares)
         evaluation = []
         with (work / "lines" / f"{language}.txt").open("a", encoding="utf-8") as lines:
             for text in _read(path):
@@ -166,6 +224,15 @@ def prepare(folder: str, quick: str) -> dict[str, Any]:
         (work / f"eval_{name}.json").write_text(json.dumps(evaluation))
     tokenizers = [*(f"multilingual-{size}" for size in sizes), *languages]
     return {"languages": languages, "tokenizers": tokenizers, "bytes": total}
+
+
+def sides(work: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The texts by language that train, as lines, and those that evaluate."""
+    training = {path.stem: list(_lines([path])) for path in sorted((work / "lines").glob("*.txt"))}
+    evaluation: dict[str, list[str]] = {}
+    for path in sorted(work.glob("eval_*.json")):
+        evaluation.setdefault(path.stem.rsplit("_", 1)[1], []).extend(json.loads(path.read_bytes()))
+    return training, evaluation
 
 
 def train(folder: str, name: str) -> dict[str, Any]:
@@ -194,8 +261,8 @@ def _lines(files: list[Path]) -> Iterator[str]:
                 yield line.rstrip("\n")
 
 
-def encode(folder: str) -> dict[str, Any]:
-    """The evaluation documents with each tokenizer, as they are and without punctuation; a sample of them."""
+def encode(folder: str, setting: str) -> dict[str, Any]:
+    """A sample of the evaluation documents with each tokenizer, in the forms of the setting."""
     sentencepiece = importlib.import_module("sentencepiece")
     work = Path(folder)
     models = [
@@ -207,7 +274,9 @@ def encode(folder: str) -> dict[str, Any]:
         texts = json.loads(path.read_bytes())
         sample = texts[::SAMPLE]
         share = sum(len(text.encode()) for text in sample) / sum(len(text.encode()) for text in texts)
-        forms = [*sample, *(text.translate(PUNCTUATION) for text in sample)]
+        forms = [text.translate(PUNCTUATION) for text in sample]
+        if SETTINGS[setting].as_they_are:
+            forms += sample
         cpu, wall = time.process_time(), time.perf_counter()
         for model in models:
             for text in forms:

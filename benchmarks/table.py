@@ -15,7 +15,19 @@ from benchmarks.documents import documents_section
 from benchmarks.encode import encode_section
 from benchmarks.evaluation import evaluation_section
 from benchmarks.growth import growth_section
-from benchmarks.markdown import DASH, OURS, Result, figure, machine, ratio, size_of, table, times, versioned
+from benchmarks.markdown import (
+    DASH,
+    OURS,
+    Result,
+    figure,
+    machine,
+    our_encoder,
+    ratio,
+    size_of,
+    table,
+    times,
+    versioned,
+)
 from benchmarks.measure import RESULTS
 from benchmarks.playground import playground_section
 from benchmarks.runtimes import runtimes_section
@@ -53,7 +65,7 @@ def readme_section(results: dict[str, Result]) -> list[str]:
         for name, row in part["contenders"].items():
             if row["state"] == "ok":
                 speeds = [figure(row[f"{which}_mb_per_cpu_s"]) for which in ("first", "second")]
-                shown = f"**{versioned(encode, name)}**" if name == OURS else versioned(encode, name)
+                shown = f"**{versioned(encode, name)}**" if name.startswith(OURS) else versioned(encode, name)
                 differ = part["documents_that_differ"][name]
                 rows.append([shown, *speeds, DASH if differ is None else f"{differ:,} of {row['documents']:,}"])
         header = ["encoding on one thread, MB per CPU s", "cold caches", "warm", "documents with other ids"]
@@ -93,22 +105,27 @@ def losses(results: dict[str, Result]) -> list[str]:
                 compared += 1
                 if (share := row[measure]["median"] / ours[measure]["median"]) < 1:
                     found.append(f"- {task}: {name} needs {share:.0%} of piecework's {label}")
-    for part in results.get("encode", {}).get("tables", []):
-        for name, row, ours in _pairs(part["contenders"]):
+    encodings = [
+        (f"whitespace runs {part['whitespace_runs']}", part) for part in results.get("encode", {}).get("tables", [])
+    ]
+    encodings += [("byte-level", part) for part in results.get("byte_level", {}).get("encoding", [])]
+    for kind, part in encodings:
+        for name, row, ours in _encoders(part["contenders"]):
             for which, label in (("first", "cold"), ("second", "warm")):
                 compared += 1
                 measure = f"{which}_mb_per_cpu_s"
                 if (speed := row[measure]["median"] / ours[measure]["median"]) > 1:
+                    size = f"{row['size_bytes'] / 1e6:,.0f} MB"
                     found.append(
-                        f"- encoding ({part['layout']} documents, whitespace runs {part['whitespace_runs']}, "
-                        f"{label} caches): {name} is {times(speed)} as fast"
+                        f"- encoding ({kind}, {part['layout']} documents, {size}, {label} caches): {name} is "
+                        f"{times(speed)} as fast"
                     )
-    if study := results.get("study"):
+    for name, study in results.get("study", {}).get("studies", {}).items():
         ours = study["contenders"]["piecework run"]["peak_memory_mb"]["median"]
         theirs = max(row["peak_memory_mb"]["median"] for row in study["sentencepiece"].values())
         compared += 1
         if (share := theirs / ours) < 1:
-            found.append(f"- a whole study: SentencePiece needs {share:.0%} of piecework's memory")
+            found.append(f"- a whole study ({name}): SentencePiece needs {share:.0%} of piecework's memory")
     for name, row, ours in _dataset_pairs(results.get("tokenize", {}).get("contenders", {})):
         compared += 2
         if (speed := row["mb_per_cpu_s"]["median"] / ours["mb_per_cpu_s"]["median"]) > 1:
@@ -133,6 +150,14 @@ def _pairs(contenders: dict[str, Result]) -> Iterator[tuple[str, Result, Result]
     ours = contenders.get(OURS, {"state": "missing"})
     for name, row in contenders.items():
         if name != OURS and row["state"] == ours["state"] == "ok":
+            yield name, row, ours
+
+
+def _encoders(contenders: dict[str, Result]) -> Iterator[tuple[str, Result, Result]]:
+    """Each peer that ran, beside piecework with the same kind of output."""
+    for name, row in contenders.items():
+        ours = our_encoder(contenders, name) or {"state": "missing"}
+        if not name.startswith(OURS) and row["state"] == ours["state"] == "ok":
             yield name, row, ours
 
 
