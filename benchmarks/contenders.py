@@ -9,6 +9,7 @@ last that it prints; numbers with a fraction are measurements, all else describe
 import base64
 import hashlib
 import importlib
+import itertools
 import json
 import sys
 import time
@@ -247,7 +248,9 @@ def encode_twice(
 
 def id_lists(arrays: Any) -> list[list[int]]:
     """Arrays of any library as lists."""
-    found: list[list[int]] = arrays.to_arrow().to_pylist() if hasattr(arrays, "to_arrow") else arrays.to_list()
+    if hasattr(arrays, "offsets"):
+        return [arrays.ids[begin:end].tolist() for begin, end in itertools.pairwise(arrays.offsets.tolist())]
+    found: list[list[int]] = arrays.to_list()
     return found
 
 

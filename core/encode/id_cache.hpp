@@ -16,8 +16,8 @@ namespace piecework {
 
 // Two tables. Nearly all texts are short: a line of 64 bytes holds two of them with their ids, the newer one first. An
 // older one moves to the line beside it. Most look-ups read one line of memory. Texts of more bytes or ids take 128
-// bytes each. Both tables double while text brings new ones, up to 32 MB and 16 MB: with one table of 8 MB, half of the
-// units of 100 MB of text that had to be merged had been merged before.
+// bytes each. Both tables grow fourfold while text brings new ones, up to 32 MB and 16 MB: with one table of 8 MB, half
+// of the units of 100 MB of text that had to be merged had been merged before.
 class IdCache {
  public:
   static constexpr size_t kMaxBytes = 15;
@@ -86,7 +86,7 @@ class IdCache {
   }
 
  private:
-  static constexpr unsigned kFirstBits = 12, kMostBits = 19, kFirstLongBits = 10, kMostLongBits = 17;
+  static constexpr unsigned kFirstBits = 12, kMostBits = 19, kFirstLongBits = 10, kMostLongBits = 17, kGrowthBits = 2;
   static constexpr unsigned kIdBits = 30;  // the two bits above these hold the number of ids minus 1
   static constexpr uint32_t kIdMask = (uint32_t{1} << kIdBits) - 1;
   struct Entry {
@@ -140,7 +140,7 @@ class IdCache {
     line.entries[0] = entry;
   }
   void grow() {
-    --shift_;
+    shift_ = std::max(shift_ - kGrowthBits, 64 - kMostBits);
     added_ = 0;
     const HugeArray<Line> old = std::exchange(lines_, {size_t{1} << (64 - shift_), Line{}});
     for (const Line& line : old) {
@@ -156,7 +156,7 @@ class IdCache {
     longs_[index] = added;
   }
   void grow_long() {
-    --long_shift_;
+    long_shift_ = std::max(long_shift_ - kGrowthBits, 64 - kMostLongBits);
     long_added_ = 0;
     const HugeArray<Long> old = std::exchange(longs_, {size_t{1} << (64 - long_shift_), Long{}});
     for (const Long& each : old) {
