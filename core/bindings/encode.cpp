@@ -183,8 +183,8 @@ void bind_encode(nb::module_& m) {
               whole = whole_pieces(encoder, {std::move(before), std::move(after), std::move(ids_before),
                                              std::move(ids_after), plain_spaces});
             }
-            const size_t pieces = whole.size();
-            return to_array<bool>(std::move(whole), {pieces});
+            // No array: making one imports numpy, which takes longer than all else in saving a tokenizer.
+            return nb::bytes(whole.data(), whole.size());
           },
           nb::kw_only(), nb::arg("before"), nb::arg("after"), nb::arg("ids_before"), nb::arg("ids_after"),
           nb::arg("plain_spaces"))

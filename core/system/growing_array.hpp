@@ -2,48 +2,127 @@
 // the new memory at once, and copy.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <memory>
+#include <cstring>
 #include <new>
 #include <type_traits>
+#include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace piecework {
 
-// New values are not set: whoever makes the array longer writes them.
+// New values are not set: whoever makes the array longer writes them. Large arrays have huge pages, which means fewer
+// page faults, and fewer page table walks where access is random.
 template <class T>
 class GrowingArray {
  public:
-  T& operator[](size_t index) { return data_.get()[index]; }
-  const T& operator[](size_t index) const { return data_.get()[index]; }
+  GrowingArray() = default;
+  GrowingArray(GrowingArray&& other) noexcept { swap(other); }
+  GrowingArray& operator=(GrowingArray&& other) noexcept {
+    GrowingArray taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  GrowingArray(const GrowingArray&) = delete;
+  GrowingArray& operator=(const GrowingArray&) = delete;
+  ~GrowingArray() { reallocate(0); }
+
+  T& operator[](size_t index) { return data_[index]; }
+  const T& operator[](size_t index) const { return data_[index]; }
   size_t size() const { return size_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
 
   void resize(size_t size) {
-    if (size > capacity_) reallocate(size + size / 8);
+    if (size * sizeof(T) > bytes_) reallocate((size + size / 8) * sizeof(T));
     size_ = size;
   }
-  void shrink_to_fit() { reallocate(size_); }
+  // Makes room for so many values.
+  void reserve(size_t size) {
+    if (size * sizeof(T) > bytes_) reallocate(size * sizeof(T));
+  }
+  void push_back(T value) {
+    resize(size_ + 1);
+    data_[size_ - 1] = value;
+  }
+  void shrink_to_fit() { reallocate(size_ * sizeof(T)); }
   void clear() {
-    data_.reset();
-    size_ = capacity_ = 0;
+    reallocate(0);
+    size_ = 0;
   }
 
  private:
   static_assert(std::is_trivially_copyable_v<T>);
-  struct Free {
-    void operator()(T* data) const { std::free(data); }
-  };
-  void reallocate(size_t capacity) {
-    if (capacity == 0) return clear();
-    void* const data = std::realloc(data_.get(), capacity * sizeof(T));
-    if (!data) throw std::bad_alloc();
-    static_cast<void>(data_.release());
-    data_.reset(static_cast<T*>(data));
-    capacity_ = capacity;
+  static constexpr size_t kHugePage = size_t{1} << 21;
+
+  void swap(GrowingArray& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(bytes_, other.bytes_);
   }
 
-  std::unique_ptr<T, Free> data_;
-  size_t size_ = 0, capacity_ = 0;
+#if defined(__linux__)
+  // Large memory is whole huge pages.
+  static size_t rounded(size_t bytes) {
+    return bytes < 2 * kHugePage ? bytes : (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  }
+  static bool is_large(size_t bytes) { return bytes >= 2 * kHugePage; }
+  static void* map(size_t bytes) {
+    void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return data == MAP_FAILED ? nullptr : data;
+  }
+  static void* move(void* data, size_t from, size_t to) {
+    void* const moved = mremap(data, from, to, MREMAP_MAYMOVE);
+    return moved == MAP_FAILED ? nullptr : moved;
+  }
+  static void ask_for_huge_pages(void* data, size_t bytes) { madvise(data, bytes, MADV_HUGEPAGE); }  // a hint
+  static void unmap(void* data, size_t bytes) { munmap(data, bytes); }
+#else
+  static size_t rounded(size_t bytes) { return bytes; }
+  static bool is_large(size_t) { return false; }
+  static void* map(size_t) { return nullptr; }
+  static void* move(void*, size_t, size_t) { return nullptr; }
+  static void ask_for_huge_pages(void*, size_t) {}
+  static void unmap(void*, size_t) {}
+#endif
+
+  void reallocate(size_t wanted) {
+    const size_t bytes = rounded(wanted);
+    if (bytes == bytes_) return;
+    void* data = nullptr;
+    if (is_large(bytes) && is_large(bytes_)) {
+      data = move(data_, bytes_, bytes);
+    } else if (is_large(bytes) || is_large(bytes_)) {
+      if (bytes) data = is_large(bytes) ? map(bytes) : std::malloc(bytes);
+      if (data && data_) std::memcpy(data, data_, std::min(bytes, size_ * sizeof(T)));
+      if (data || !bytes) release();
+    } else if (bytes) {
+      data = std::realloc(data_, bytes);
+    } else {
+      release();
+    }
+    if (!data && bytes) throw std::bad_alloc();
+    if (is_large(bytes)) ask_for_huge_pages(data, bytes);
+    data_ = static_cast<T*>(data);
+    bytes_ = bytes;
+  }
+  void release() {
+    if (is_large(bytes_)) {
+      unmap(data_, bytes_);
+    } else {
+      std::free(data_);
+    }
+  }
+
+  T* data_ = nullptr;
+  size_t size_ = 0, bytes_ = 0;
 };
 
 }  // namespace piecework

@@ -1,6 +1,7 @@
 #include "train/alphabet.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "text/unicode_scripts.hpp"
 #include "text/utf8.hpp"
@@ -22,10 +23,6 @@ uint8_t script_of(char32_t code) {
 
 bool is_digit(char32_t code) { return (code >= '0' && code <= '9') || (code >= 0xFF10 && code <= 0xFF19); }
 
-bool may_contain_meta(std::string_view text, const PrefixMatcher& meta) {
-  return std::any_of(text.begin(), text.end(), [&](char c) { return meta.may_start(c); });
-}
-
 }  // namespace
 
 CharacterRule character_rule(char32_t code, const TrainingOptions& options) {
@@ -42,12 +39,15 @@ CharacterRule character_rule(char32_t code, const TrainingOptions& options) {
   return {code != kUnknownMark && !(digit && options.split_digits) && options.max_sentencepiece_length > 1, span};
 }
 
-FormMaker::FormMaker(const TrainingOptions& options) : options_(options), meta_(options.meta_pieces) {}
+FormMaker::FormMaker(const TrainingOptions& options)
+    : options_(options),
+      meta_(options.meta_pieces),
+      mark_may_match_(meta_.may_start(kSpaceMarkUtf8[0])),
+      changes_all_(mark_may_match_ || options.treat_whitespace_as_suffix ||
+                   !options.pretokenization_delimiter.empty()) {}
 
 bool FormMaker::has_match(const Word& word, bool marked) const {
-  if (meta_.empty()) return false;
-  const bool has_mark = marked || word.bytes.find(' ') != word.bytes.npos;
-  return may_contain_meta(word.bytes, meta_) || (has_mark && meta_.may_start(kSpaceMarkUtf8[0]));
+  return meta_.may_be_in(word.bytes) || (mark_may_match_ && (marked || word.bytes.find(' ') != word.bytes.npos));
 }
 
 TrainingForm FormMaker::form(const Word& word) {
@@ -101,6 +101,11 @@ Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, con
       uint64_t length = form.marked;
       counts[kSpaceMark] += form.marked ? word.count : 0;
       for (const char *p = form.text.data(), *last = p + form.text.size(); p < last;) {
+        if (*p > ' ') {  // ASCII: what most text is, and signed characters of other bytes are negative
+          counts[static_cast<unsigned char>(*p++)] += word.count;
+          ++length;
+          continue;
+        }
         const Decoded c = decode_utf8(p, last);
         p += c.length;
         if (c.code == 0) continue;
@@ -159,18 +164,55 @@ Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, con
   }
 }
 
+namespace {
+
+// Finds words that are one chunk: all ASCII, of one script, without what may be a meta piece. On code and European
+// languages they are more than half of the words, and need no further look at their characters.
+class PlainWords {
+ public:
+  PlainWords(const Alphabet& alphabet, const FormMaker& forms) {
+    for (unsigned char byte = '!'; byte < 0x80; ++byte) {
+      const Alphabet::Sides sides = alphabet.sides_of(byte);
+      const bool one_script = sides.left == sides.right && sides.left != kAnyScript;
+      if (sides.merges && one_script && !forms.may_change(static_cast<char>(byte))) {
+        scripts_[byte] = static_cast<uint8_t>(sides.left + 1);
+      }
+    }
+  }
+  bool contains(std::string_view word) const {
+    if (word.empty()) return false;
+    const uint8_t script = scripts_[static_cast<unsigned char>(word[0])];
+    uint8_t other = 0;
+    for (const char c : word) other |= script ^ scripts_[static_cast<unsigned char>(c)];
+    return script && !other;
+  }
+
+ private:
+  std::array<uint8_t, 256> scripts_{};  // 1 more than the script; 0: not for these words
+};
+
+}  // namespace
+
 WordTable split_into_chunks(const WordTables& tables, const Alphabet& alphabet, const TrainingOptions& options,
                             const Checkpoint& checkpoint) {
   FormMaker forms(options);
   const bool mark_merges = alphabet.sides_of(kSpaceMark).merges;
   const bool splits = options.split_by_whitespace, suffix = options.treat_whitespace_as_suffix;
   const bool keeps_runs = options.allow_whitespace_only_pieces;
+  const PlainWords plain(alphabet, forms);
   WordTable chunks;
   tables([&](const WordTable& words) {
     for (size_t i = 0; i < words.size(); ++i) {
       if (i % kCheckpoint == 0 && checkpoint) checkpoint();
       const Word word = words.at(i);
       if (word.count == 0) continue;
+      if (plain.contains(word.bytes)) {
+        const bool has_mark = mark_merges && (options.add_dummy_prefix || !word.opens_line);
+        // A short word has 24 bytes of its table to itself.
+        const char* const limit = word.bytes.data() + std::max<size_t>(word.bytes.size(), ShortKey::kMaxLength + 1);
+        if (has_mark || word.bytes.size() >= 2) chunks.queue(word.bytes, !has_mark, word.count, limit);
+        continue;
+      }
       const TrainingForm form = forms.form(word);
       const char* const last = form.text.data() + form.text.size();
       const char* start = form.text.data();

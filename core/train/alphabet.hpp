@@ -122,12 +122,16 @@ class FormMaker {
  public:
   explicit FormMaker(const TrainingOptions& options);
   TrainingForm form(const Word& word);
+  // Whether this byte in a word keeps the form from being the word itself.
+  bool may_change(char byte) const { return changes_all_ || meta_.may_start(byte); }
 
  private:
   bool has_match(const Word& word, bool marked) const;
 
   const TrainingOptions& options_;
   PrefixMatcher meta_;
+  bool mark_may_match_;  // some meta piece may start with ▁
+  bool changes_all_;
   std::string marked_, form_;
 };
 

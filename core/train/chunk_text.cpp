@@ -42,17 +42,18 @@ std::vector<uint32_t> by_falling_count(const WordTable& chunks) {
 template <class Put>
 void ChunkText::fill(const WordTable& chunks, size_t positions, Put&& put) {
   if (positions >= kNoPosition) throw std::length_error("the distinct words have more than 4 billion characters");
-  symbols_.reserve(positions);
-  symbols_.push_back(kSeparator);
+  symbols_.resize(positions);
+  uint32_t* out = symbols_.begin();
+  *out++ = kSeparator;
   uint64_t count = 0;
   for (const uint32_t i : by_falling_count(chunks)) {
     const Word chunk = chunks.at(i);
     if (chunk.count != count) {
       count = chunk.count;
-      steps_.push_back({static_cast<uint32_t>(symbols_.size()), count});
+      steps_.push_back({static_cast<uint32_t>(out - symbols_.begin()), count});
     }
-    put(chunk);
-    symbols_.push_back(kSeparator);
+    out = put(chunk, out);
+    *out++ = kSeparator;
   }
   block_counts_.assign(symbols_.size() / kBlock + 1, 0);
   for (size_t step = 0; step < steps_.size(); ++step) {
@@ -75,13 +76,14 @@ ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
     positions += 1 + !chunk.opens_line;
     for (const char c : chunk.bytes) positions += !is_continuation(static_cast<unsigned char>(c));
   }
-  fill(chunks, positions, [&](const Word& chunk) {
-    if (!chunk.opens_line) symbols_.push_back(space_mark);
+  fill(chunks, positions, [&](const Word& chunk, uint32_t* out) {
+    if (!chunk.opens_line) *out++ = space_mark;
     for (const char *p = chunk.bytes.data(), *last = p + chunk.bytes.size(); p < last;) {
       const Decoded c = decode_utf8(p, last);
-      symbols_.push_back(c.code == ' ' ? space_mark : alphabet.index_of(c.code));
+      *out++ = c.code == ' ' ? space_mark : alphabet.index_of(c.code);
       p += c.length;
     }
+    return out;
   });
 }
 
@@ -94,8 +96,9 @@ ChunkText::ChunkText(const WordTable& pre_tokens, const std::array<uint32_t, 256
     // No frequency of a pair can overflow if this sum does not.
     all = add_counts(all, multiply_counts(pre_token.bytes.size(), pre_token.count));
   }
-  fill(pre_tokens, positions, [&](const Word& pre_token) {
-    for (const char c : pre_token.bytes) symbols_.push_back(byte_symbols[static_cast<unsigned char>(c)]);
+  fill(pre_tokens, positions, [&](const Word& pre_token, uint32_t* out) {
+    for (const char c : pre_token.bytes) *out++ = byte_symbols[static_cast<unsigned char>(c)];
+    return out;
   });
 }
 
@@ -115,14 +118,15 @@ ChunkText::ChunkText(const WordTable& rows, const std::vector<uint32_t>& lengths
     positions += 1 + length;
     all = add_counts(all, multiply_counts(length, rows.at(i).count));  // then no frequency of a pair can overflow
   }
-  fill(rows, positions, [&](const Word& row) {
+  fill(rows, positions, [&](const Word& row, uint32_t* out) {
     for_each_symbol(row, [&](uint32_t symbol) {
       const uint32_t length = lengths[symbol];
-      symbols_.push_back(symbol);
+      *out++ = symbol;
       if (length < 2) return;
-      symbols_.insert(symbols_.end(), length - 2, kInside);
-      symbols_.push_back(kBack | length);
+      out = std::fill_n(out, length - 2, kInside);
+      *out++ = kBack | length;
     });
+    return out;
   });
 }
 

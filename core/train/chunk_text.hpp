@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "system/growing_array.hpp"
 #include "train/alphabet.hpp"
 
 namespace piecework {
@@ -66,11 +67,11 @@ class ChunkText {
         ->count;
   }
 
-  // Calls `put(chunk)` for each chunk by falling count, to append its symbols.
+  // Calls `put(chunk, out)` for each chunk by falling count: it writes the symbols and returns the end of them.
   template <class Put>
   void fill(const WordTable& chunks, size_t positions, Put&& put);
 
-  std::vector<uint32_t> symbols_;
+  GrowingArray<uint32_t> symbols_;
   std::vector<uint64_t> block_counts_;  // 0 where a block has several counts
   std::vector<Step> steps_;
 };

@@ -20,8 +20,7 @@ Trainer::Trainer(ChunkText text, const std::vector<InitialSymbol>& alphabet, con
 }
 
 uint32_t Trainer::add_symbol(std::string_view text, uint32_t length, ScriptSpan script, bool has_mark, bool all_marks) {
-  symbols_.push_back(
-      {texts_.size(), static_cast<uint32_t>(text.size()), length, 0, length, script, has_mark, all_marks});
+  symbols_.push_back({texts_.size(), static_cast<uint32_t>(text.size()), length, length, script, has_mark, all_marks});
   texts_.append(text);
   left_slots_.emplace_back();
   right_slots_.emplace_back();
@@ -78,12 +77,10 @@ std::vector<Merge> Trainer::run(uint64_t wanted, uint64_t minimum_frequency, con
         ++added;
       }
       if (!is_new) symbols_[symbol].span = symbols_[pair.left].span + symbols_[pair.right].span;
-      symbols_[pair.left].changed = symbols_[pair.right].changed = merges_;
       apply(pair, symbol);
       merges.push_back({std::move(piece), best.frequency, pair.left, pair.right});
     }
-    live_positions_ -= pair.positions;
-    pairs_[best.pair].positions = 0;
+    forget(pairs_[best.pair]);
     if (is_sparse()) compact();
   }
   if (progress) progress(added, wanted);

@@ -2,9 +2,9 @@
 //
 // pair_positions.cpp has where pairs are, pair_queue.cpp their order, rounds.cpp how a large text is made smaller.
 //
-// A priority queue of upper bounds. Once both symbols of a pair exist, its frequency can only fall. So a pair is
-// counted again only when it reaches the top of the queue, and returns to the queue if its frequency has fallen.
-// Nothing else is updated. Most pairs never reach the top; other trainers spend most of their time on them.
+// Once both symbols of a pair exist, its frequency can only fall. A merge knows by how much: it finds the neighbours of
+// what it joins in any case, and there are few different ones. So all frequencies are exact, and a pair waits in the
+// queue under a frequency that it had: at the top it is taken, or goes back if its frequency has fallen.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "system/growing_array.hpp"
 #include "train/chunk_text.hpp"
 #include "train/forbidden_pieces.hpp"
+#include "train/pair_index.hpp"
 #include "train/trainer.hpp"
 
 namespace piecework {
@@ -25,9 +26,8 @@ namespace piecework {
 struct Symbol {
   uint64_t text_offset;  // of its UTF-8 in Trainer::texts_
   uint32_t text_bytes;
-  uint32_t length;   // in characters
-  uint32_t changed;  // the last merge that consumed one of its occurrences
-  uint32_t span;     // in positions of the text: its length, or 1 if it was a symbol when the text was folded
+  uint32_t length;  // in characters
+  uint32_t span;    // in positions of the text: its length, or 1 if it was a symbol when the text was folded
   ScriptSpan script;
   bool has_mark, all_marks;  // whether some character, every character is ▁
 };
@@ -35,10 +35,10 @@ struct Symbol {
 // Two symbols that are, or were, next to each other.
 struct Pair {
   uint32_t left, right;
-  uint64_t first;      // index of its first position in Trainer::positions_
-  uint32_t positions;  // number of positions; some may be out of date until the pair is counted again
-  uint32_t counted;    // the merge after which `frequency` was exact
-  uint64_t frequency;  // exact after the merge `counted`, then an upper bound
+  uint64_t first;        // index of its first position in Trainer::positions_
+  uint32_t positions;    // length of its list
+  uint32_t occurrences;  // how many of the list are still there; other merges took the others
+  uint64_t frequency;    // the occurrences, each as often as its chunk occurs; always exact
 };
 
 // What a symbol is before any merge.
@@ -94,9 +94,10 @@ class Trainer {
   bool is_complete() const { return complete_; }
 
  protected:
-  static constexpr uint32_t kAhead = 16;            // positions to prefetch ahead of the current one
-  static constexpr uint32_t kCheckpoint = 1 << 18;  // positions between two checkpoints
-  static constexpr uint64_t kLevels = 1 << 16;      // each frequency below this has its own unsorted list
+  static constexpr uint32_t kAhead = 32;             // positions to prefetch ahead of the current one
+  static constexpr size_t kManyPositions = 1 << 18;  // of one merge: memory for so many is not kept
+  static constexpr uint32_t kCheckpoint = 1 << 18;   // positions between two checkpoints
+  static constexpr uint64_t kLevels = 1 << 16;       // each frequency below this has its own unsorted list
 
   std::string_view text_of(uint32_t symbol) const {
     return {&texts_[symbols_[symbol].text_offset], symbols_[symbol].text_bytes};
@@ -122,15 +123,17 @@ class Trainer {
   template <class Visit>
   void visit_pairs(Visit&& visit) const;
   void find_pairs();
-  void count_again(Pair& pair);
-  bool is_exact(const Pair& pair) const {
-    return std::max(symbols_[pair.left].changed, symbols_[pair.right].changed) <= pair.counted;
-  }
   // Returns how many occurrences it merged, each as often as its chunk occurs.
   uint64_t apply(const Pair& pair, uint32_t symbol);
-  // Whether the lists of positions have many gaps.
+  void lower_frequencies(const Pair& pair, uint32_t symbol);
+  // Whether the lists of positions have many gaps and many positions that are out of date.
   bool is_sparse() const { return positions_.size() > live_positions_ + live_positions_ / 4 + (1 << 20); }
   void compact();
+  // The pair is not needed any more, or not in this round.
+  void forget(Pair& pair) {
+    live_positions_ -= pair.occurrences;
+    pair.positions = pair.occurrences = 0;
+  }
 
   // The queue of pairs: pair_queue.cpp.
   void wait(uint32_t pair);
@@ -148,9 +151,10 @@ class Trainer {
   const Checkpoint checkpoint_;
   std::vector<Symbol> symbols_;
   std::string texts_;
-  std::vector<Pair> pairs_;
+  GrowingArray<Pair> pairs_;
+  PairIndex index_;                   // of the pairs that are or were listed in this round
   GrowingArray<uint32_t> positions_;  // the positions of all pairs: one rising list per pair, one after another
-  uint64_t live_positions_ = 0;
+  uint64_t live_positions_ = 0;       // the sum of all occurrences
   uint32_t merges_ = 0;
   bool complete_ = false;
 
@@ -166,7 +170,7 @@ class Trainer {
   // State of the current merge: the new pairs by their other symbol, and their occurrences.
   struct NewPair {
     uint32_t other;
-    bool other_is_left;
+    bool other_is_left, mergeable;
     uint32_t positions = 0;
     uint64_t frequency = 0;
     uint64_t first = 0;
@@ -175,15 +179,15 @@ class Trainer {
     uint32_t merge = 0;  // `index` is valid for this merge only
     uint32_t index = 0;
   };
-  struct Occurrence {
-    uint32_t index;
+  struct NewPosition {
+    uint32_t index;  // of the new pair
     uint32_t position;
   };
-  static constexpr uint32_t kNotMergeable = UINT32_MAX;
+  static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t new_pair(uint32_t other, bool other_is_left, uint32_t symbol);
   std::vector<PairSlot> left_slots_, right_slots_;
   std::vector<NewPair> new_pairs_;
-  std::vector<Occurrence> occurrences_;
+  GrowingArray<NewPosition> new_positions_;
 };
 
 template <class Visit>

@@ -9,8 +9,7 @@ void Trainer::wait(uint32_t pair) {
   const uint64_t frequency = pairs_[pair].frequency;
   const size_t length = ordering_length(pairs_[pair]);
   if (frequency < floor_) {
-    live_positions_ -= pairs_[pair].positions;
-    pairs_[pair].positions = 0;
+    forget(pairs_[pair]);
   } else if (frequency <= static_cast<uint64_t>(level_) && level_ >= 0) {
     waiting_[frequency].push_back(pair);
   } else if (frequency == static_cast<uint64_t>(level_ + 1) && length >= next_length_) {
@@ -54,9 +53,7 @@ bool Trainer::refill() {
   const auto take = [&](std::vector<uint32_t> pairs, int64_t frequency, auto&& keep) {
     for (size_t i = 0; i < pairs.size(); ++i) {
       if (i % (kCheckpoint / 64) == 0) checkpoint_();
-      Pair& pair = pairs_[pairs[i]];
-      if (!is_exact(pair)) count_again(pair);
-      if (pair.frequency == static_cast<uint64_t>(frequency)) {
+      if (pairs_[pairs[i]].frequency == static_cast<uint64_t>(frequency)) {
         keep(pairs[i]);
       } else {
         wait(pairs[i]);
@@ -78,14 +75,12 @@ bool Trainer::refill() {
   return true;
 }
 
-// Finds the best candidate, with its exact frequency; false if there is none.
+// Finds the best candidate; false if there is none. A pair whose frequency has fallen since it was pushed goes back.
 bool Trainer::next(Candidate& best) {
   while (!heap_.empty() || refill()) {
     best = heap_.front();
     std::pop_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return before(b, a); });
     heap_.pop_back();
-    if (is_exact(pairs_[best.pair])) return true;
-    count_again(pairs_[best.pair]);
     if (pairs_[best.pair].frequency == best.frequency) return true;
     wait(best.pair);
   }

@@ -16,15 +16,7 @@ MergeRule without_rounds(MergeRule rule) {
 
 ParityText::ParityText(ChunkText text, const std::vector<InitialSymbol>& alphabet, const MergeRule& rule,
                        Checkpoint checkpoint)
-    : Trainer(std::move(text), alphabet, without_rounds(rule), 1, std::move(checkpoint)) {
-  index_from(0);
-}
-
-void ParityText::index_from(size_t first) {
-  for (size_t i = first; i < pairs_.size(); ++i) {
-    if (pairs_[i].positions) index_.insert_or_assign(key(pairs_[i].left, pairs_[i].right), static_cast<uint32_t>(i));
-  }
-}
+    : Trainer(std::move(text), alphabet, without_rounds(rule), 1, std::move(checkpoint)) {}
 
 std::optional<Pair> ParityText::take_best() {
   Candidate best;
@@ -40,17 +32,13 @@ uint32_t ParityText::add_merged(uint32_t left, uint32_t right) {
 
 uint64_t ParityText::merge(uint32_t left, uint32_t right, uint32_t symbol) {
   symbols_[symbol].span = symbols_[left].span + symbols_[right].span;
-  const auto found = index_.find(key(left, right));
-  if (found == index_.end()) return 0;
+  const uint32_t found = index_.find(left, right);
+  if (found == PairIndex::kNone || !pairs_[found].positions) return 0;
   ++merges_;
-  const Pair pair = pairs_[found->second];
-  symbols_[left].changed = symbols_[right].changed = merges_;
-  const size_t known = pairs_.size();
+  const Pair pair = pairs_[found];
   const uint64_t merged = apply(pair, symbol);
-  index_from(known);
-  live_positions_ -= pair.positions;
-  pairs_[found->second].positions = 0;
-  index_.erase(key(left, right));
+  forget(pairs_[found]);
+  pairs_[found].frequency = 0;  // it may wait in the queue
   if (is_sparse()) compact();
   return merged;
 }

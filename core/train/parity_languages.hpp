@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "train/merge_trainer.hpp"
@@ -26,12 +25,6 @@ class ParityText : public Trainer {
   std::string spelled(uint32_t left, uint32_t right) const { return std::string(text_of(left)).append(text_of(right)); }
   std::string_view symbol_text(uint32_t symbol) const { return text_of(symbol); }
   uint32_t symbol_count() const { return static_cast<uint32_t>(symbols_.size()); }
-
- private:
-  static uint64_t key(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | right; }
-  void index_from(size_t first);
-
-  std::unordered_map<uint64_t, uint32_t> index_;  // pairs by their symbols; those without positions are not in it
 };
 
 struct ParityLanguage {

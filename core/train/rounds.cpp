@@ -22,7 +22,7 @@ void Trainer::start_round() {
   by_length_.clear();
   next_length_ = 0;
   level_ = kLevels - 1;
-  std::vector<Pair>().swap(pairs_);
+  pairs_.clear();
   positions_.clear();
   if (used_positions_ < text_.size() / 10 * 7) fold_text();
   find_pairs();

@@ -44,7 +44,7 @@ def reachable_pieces(tokenizer: TrainedTokenizer) -> npt.NDArray[np.bool_]:
         before=border, after=border, ids_before=before, ids_after=after, plain_spaces=True
     )
     types = np.asarray(tokenizer._vocabulary.types)
-    reachable = whole & np.isin(types, _FROM_TEXT)
+    reachable = np.frombuffer(whole, np.bool_) & np.isin(types, _FROM_TEXT)
     _mark_bytes(tokenizer, types, reachable)
     return reachable
 

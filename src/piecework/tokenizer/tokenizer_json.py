@@ -176,7 +176,7 @@ def _cuts(tokenizer: BaseTokenizer) -> dict[str, list[str]]:
         before=symbol, after="", ids_before=tokenizer.encode(symbol), ids_after=[], plain_spaces=False
     )
     texts, types = tokenizer._texts, tokenizer._vocabulary.types
-    unsafe = {texts[i]: types[i] for i in (~whole).nonzero()[0]}
+    unsafe = {texts[i]: types[i] for i, is_whole in enumerate(whole) if not is_whole}
     cuts: dict[str, list[str]] = {}
     for text, kind in unsafe.items():
         if kind not in _IN_TEXT or len(text) == 1:
