@@ -35,6 +35,7 @@ class GrowingArray {
   T& operator[](size_t index) { return data_[index]; }
   const T& operator[](size_t index) const { return data_[index]; }
   size_t size() const { return size_; }
+  size_t capacity() const { return bytes_ / sizeof(T); }
   T* begin() { return data_; }
   T* end() { return data_ + size_; }
   const T* begin() const { return data_; }

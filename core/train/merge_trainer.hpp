@@ -95,7 +95,7 @@ class Trainer {
 
  protected:
   static constexpr uint32_t kAhead = 32;             // positions to prefetch ahead of the current one
-  static constexpr size_t kManyPositions = 1 << 18;  // of one merge: memory for so many is not kept
+  static constexpr size_t kManyPositions = 1 << 18;  // of one merge
   static constexpr uint32_t kCheckpoint = 1 << 18;   // positions between two checkpoints
   static constexpr uint64_t kLevels = 1 << 16;       // each frequency below this has its own unsorted list
 

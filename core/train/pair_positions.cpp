@@ -59,7 +59,8 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
   const uint32_t left = pair.left, right = pair.right;
   const uint32_t left_span = symbols_[left].span, span = symbols_[symbol].span;
   new_pairs_.clear();
-  if (new_positions_.size() > kManyPositions) new_positions_.clear();
+  // Memory of the most frequent pairs is not kept. It is given up seldom: each time it is set to zero again.
+  if (new_positions_.capacity() > std::max<size_t>(kManyPositions, 16 * size_t{pair.positions})) new_positions_.clear();
   new_positions_.resize(0);
   // The new pair (symbol, left): the only one that this merge may remove again.
   uint32_t removable = kNone;
