@@ -1,4 +1,4 @@
-"""Counting on Spark beside counting on this machine: overhead by size, workers, bytes shuffled, rate per core.
+"""Counting on Spark beside counting on this machine: overhead by size, workers, bytes that cross Java, rate per core.
 
 The cluster is a real one, a master and workers of one core each on loopback, so that two workers have what the local
 engine has with two processes. Each size is counted twice in one application: the first time Spark compiles its plan and
@@ -128,10 +128,9 @@ def count_spark(workers: str, *folders: str) -> dict[str, Any]:
     for row in rows:
         started, ended = row.pop("started"), row.pop("ended")
         own = [task for task in tasks if started <= task["launched_s"] <= ended]
-        counting = [task for task in own if task["stage"] == min((of["stage"] for of in own), default=0)]
-        row["shuffled_bytes"] = sum(task["shuffled_bytes"] for task in own)
-        row["task_s"] = sum(task["run_s"] for task in counting)
-        row["tasks"] = len(counting)
+        row["result_bytes"] = sum(task["result_bytes"] for task in own)
+        row["task_s"] = sum(task["run_s"] for task in own)
+        row["tasks"] = len(own)
     return {"rows": rows}
 
 
@@ -157,10 +156,9 @@ def _tasks(events: Path) -> Iterator[dict[str, Any]]:
             metrics = event.get("Task Metrics")
             if event.get("Event") == "SparkListenerTaskEnd" and metrics:
                 yield {
-                    "stage": event["Stage ID"],
                     "launched_s": event["Task Info"]["Launch Time"] / 1000,
                     "run_s": metrics["Executor Run Time"] / 1000,
-                    "shuffled_bytes": metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"],
+                    "result_bytes": metrics["Result Size"],
                 }
 
 
@@ -187,7 +185,7 @@ def cluster_section(result: Result) -> list[str]:
         size_mb = local["size_bytes"] / 1e6
         for name, of in engines.items():
             row = of[number]
-            spark = "shuffled_bytes" in row
+            spark = "result_bytes" in row
             rows.append(
                 [
                     f"{size_mb:,.0f} MB, {row['sample']}, {name}",
@@ -195,7 +193,7 @@ def cluster_section(result: Result) -> list[str]:
                     DASH if not spark else times(row["cpu_s"] / local["cpu_s"]),
                     f"{row['wall_s']:.1f}" + (f" ({row['first_s']:.1f})" if spark else ""),
                     f"{size_mb / row['cpu_s']:.1f}",
-                    f"{row['shuffled_bytes'] / row['size_bytes']:.3f}" if spark else DASH,
+                    f"{row['result_bytes'] / row['size_bytes']:.3f}" if spark else DASH,
                 ]
             )
     equal = all(row["equal"] for name, of in engines.items() if name.startswith("spark") for row in of)
@@ -210,7 +208,7 @@ def cluster_section(result: Result) -> list[str]:
         "the second count in an application is given, with the seconds of the first in parentheses; starting the "
         f"application took {connect_s:.0f} s more. Each was run once, so wall time says little. {verdict}",
         "",
-        *table(["", "CPU s", "beside one process", "wall s", "MB of text per CPU s", "bytes shuffled per byte"], rows),
+        *table(["", "CPU s", "beside one process", "wall s", "MB of text per CPU s", "sent per byte"], rows),
     ]
 
 
@@ -225,7 +223,7 @@ def guide_section(result: Result) -> list[str]:
     for row in [max((r for r in result["engines"]["spark, 2"] if r["sample"] == name), key=_bytes) for name in SAMPLES]:
         rate = row["size_bytes"] / row["cpu_s"]
         core_hours = CORPUS_BYTES / rate / 3600
-        share = row["shuffled_bytes"] / row["size_bytes"]
+        share = row["result_bytes"] / row["size_bytes"]
         rows.append(
             [
                 {"all": "every document counted", "paper": "1 % and 0.2 % sampled, as in the paper"}[row["sample"]],
@@ -239,11 +237,11 @@ def guide_section(result: Result) -> list[str]:
         )
     header = ["1.2 TB of JSONL text", "per core", "core hours", "16 cores", "64 cores", "256 cores"]
     return [
-        *table([*header, "which read", "shuffled at most", f"at {DOLLARS_PER_CORE_HOUR} $ a core hour"], rows),
+        *table([*header, "which read", "sent at most", f"at {DOLLARS_PER_CORE_HOUR} $ a core hour"], rows),
         "From one run over 100 MB on two workers, in bytes of text per CPU second of all processes, Spark's own "
-        f"included (`benchmarks/results/cluster.json`; {machine(result).split(';')[0]}). Starting Spark and "
-        "compiling in Java weigh more on so little text than on a corpus. Larger shards shuffle less, and a corpus of "
-        "terabytes has larger shards.",
+        f"included (`benchmarks/results/cluster.json`; {machine(result).split(';')[0]}). Java's compiling weighs more "
+        "on so little text than on a corpus. What is sent to the driver, which merges it, falls with the size of "
+        "shards, and these are larger for a corpus of terabytes.",
     ]
 
 

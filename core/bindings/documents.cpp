@@ -14,6 +14,7 @@
 #include "bindings/text.hpp"
 #include "count/document_counter.hpp"
 #include "text/arrow_strings.hpp"
+#include "text/json_documents.hpp"
 #include "text/line_documents.hpp"
 #include "text/normalizer.hpp"
 #include "text/utf8.hpp"
@@ -33,7 +34,7 @@ auto take_evaluation(DocumentCounter& counter, bool plain, bool ordered) {
   return columns.take();
 }
 
-// Documents as Python strings, as bytes, or as an Arrow array, and what keeps them alive.
+// Documents as Python strings, as bytes, or as an Arrow array of checked UTF-8, and what keeps them alive.
 PlacedBatch add_placed(DocumentCounter& counter, nb::handle documents, const Placer& placer, nb::bytes prefix,
                        std::optional<std::tuple<bool, bool, uint64_t>> best, uint64_t long_enough) {
   BestPassage passage;
@@ -43,7 +44,7 @@ PlacedBatch add_placed(DocumentCounter& counter, nb::handle documents, const Pla
     const ArrowInput input(documents);
     const std::vector<std::string_view> texts = arrow_strings(*input.schema, *input.array);
     nb::gil_scoped_release unlocked;
-    return counter.add_placed(texts, false, placer, before, passage, long_enough);
+    return counter.add_placed(texts, true, placer, before, passage, long_enough);
   }
   const TextBatch batch = texts_of(nb::cast<nb::sequence>(documents));
   nb::gil_scoped_release unlocked;
@@ -52,16 +53,25 @@ PlacedBatch add_placed(DocumentCounter& counter, nb::handle documents, const Pla
 
 auto side_of(const PlacedSide& side) { return std::tuple{side.documents, side.characters, side.bytes}; }
 
-// The offsets and the text of a large_utf8 column; nothing if the block is not valid UTF-8.
-std::optional<std::tuple<View<int64_t>, View<uint8_t>>> line_documents(nb::bytes block) {
-  LineDocuments lines;
+// The offsets and the text of a large_utf8 column; nothing if the block is not valid UTF-8, or `find` finds nothing.
+template <class Find>
+std::optional<std::tuple<View<int64_t>, View<uint8_t>>> documents_of(nb::bytes block, const Find& find) {
+  std::optional<LineDocuments> found;
   {
     const std::string_view text(block.c_str(), block.size());
     nb::gil_scoped_release unlocked;
-    if (find_invalid_utf8(text) != text.size()) return std::nullopt;
-    lines = find_line_documents(text);
+    if (find_invalid_utf8(text) == text.size()) found = find(text);
   }
-  return std::tuple{to_view<int64_t>(std::move(lines.offsets)), to_view<uint8_t>(std::move(lines.data))};
+  if (!found) return std::nullopt;
+  return std::tuple{to_view<int64_t>(std::move(found->offsets)), to_view<uint8_t>(std::move(found->data))};
+}
+
+auto line_documents(nb::bytes block) {
+  return documents_of(block, [](std::string_view text) { return std::optional(find_line_documents(text)); });
+}
+
+auto json_documents(nb::bytes block, const std::string& field, size_t longest) {
+  return documents_of(block, [&](std::string_view text) { return find_json_documents(text, field, longest); });
 }
 
 }  // namespace
@@ -92,6 +102,7 @@ void bind_documents(nb::module_& m) {
       .def_ro("passages", &PlacedBatch::passages);
 
   m.def("line_documents", &line_documents, nb::arg("block"));
+  m.def("json_documents", &json_documents, nb::arg("block"), nb::arg("field"), nb::kw_only(), nb::arg("longest"));
 
   nb::class_<DocumentCounter>(m, "DocumentCounter")
       .def(

@@ -47,9 +47,10 @@ PlacedBatch DocumentCounter::add_placed(const std::vector<std::string_view>& doc
                                         uint64_t long_enough) {
   PlacedBatch batch;
   std::string prefixed;
+  const std::vector<Placement> placements = placer.place(documents);
   for (size_t i = 0; i < documents.size(); ++i) {
     const std::string_view document = documents[i];
-    const Placement placement = placer.place(document);
+    const Placement placement = placements[i];
     const uint64_t characters = count_characters(document);
     if (best.may_be_beaten_by(placement, characters, long_enough)) batch.passages.push_back(static_cast<uint32_t>(i));
     PlacedSide& side = placement.evaluation ? batch.eval : placement.copies ? batch.train : batch.unused;

@@ -62,6 +62,7 @@ class Splitter {
       const uint64_t count = multiply_counts(empty_[opens_line], copies_);
       if (count) table_.queue({last_, 0}, opens_line, count, last_);
     }
+    table_.flush_long();
   }
 
  private:
@@ -69,7 +70,7 @@ class Splitter {
     if (at == word_) {
       ++empty_[opens_line_];  // indentation gives many empty words: count them without a hash
     } else {
-      table_.queue({word_, static_cast<size_t>(at - word_)}, opens_line_, copies_, last_);
+      table_.queue_in_text({word_, static_cast<size_t>(at - word_)}, opens_line_, copies_, last_);
     }
     word_ = spaces_end_ = next;
     opens_line_ = false;

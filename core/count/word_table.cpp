@@ -66,10 +66,19 @@ void WordTable::find_indices(const std::vector<std::string_view>& words, const u
   flush_each(record);
 }
 
+void WordTable::flush_long() {
+  const size_t n = std::exchange(long_queued_, 0);
+  for (size_t i = 0; i < n && !slots_.empty(); ++i) {
+    const uint64_t slot = slots_[first_slot(long_queue_[i].hash)];
+    if (slot) __builtin_prefetch(&entry(static_cast<uint32_t>(slot) - 1));
+  }
+  for (size_t i = 0; i < n; ++i) add_long(long_queue_[i]);
+}
+
 // Returns the index of the word.
-size_t WordTable::add_long(std::string_view word, bool opens_line, uint64_t count) {
+size_t WordTable::add_long(const LongWord& long_word) {
   if (slots_.empty() || (size_ + kQueue + 1) * 3 > slots_.size() * 2) grow();
-  const uint64_t hash = hash_bytes(word) + opens_line;
+  const auto& [word, hash, count, opens_line] = long_word;
   const uint64_t tail = (opens_line ? ShortKey::kFlag : 0) | ShortKey::kLongLength << ShortKey::kLengthShift |
                         static_cast<uint64_t>(word.size());
   for (uint64_t at = first_slot(hash);; at = (at + 1) & mask_) {
@@ -89,9 +98,7 @@ size_t WordTable::add_long(std::string_view word, bool opens_line, uint64_t coun
 
 void WordTable::insert(const ShortKey& key, uint64_t hash, uint64_t count) {
   if (size_ >= UINT32_MAX - 1) throw std::length_error("more than 4 billion distinct words in one table");
-  if (size_ % kBlock == 0 && size_ / kBlock == blocks_.size()) {
-    blocks_.push_back(std::make_unique_for_overwrite<Entry[]>(kBlock));
-  }
+  if (size_ % kBlock == 0 && size_ / kBlock == blocks_.size()) add_block();
   uint64_t at = first_slot(hash);
   while (slots_[at]) at = (at + 1) & mask_;
   entry(size_) = {count, key};
@@ -108,6 +115,20 @@ void WordTable::grow() {
     while (slots_[at]) at = (at + 1) & mask_;
     slots_[at] = slot;
   }
+}
+
+// Entries are read in the order of their texts at the end: on huge pages that is a quarter faster.
+void WordTable::add_block() {
+  constexpr size_t kTogether = HugePages::kPageBytes / (kBlock * sizeof(Entry));
+  const size_t index = blocks_.size();
+  if (index < kSmallBlocks) {
+    small_blocks_.push_back(std::make_unique_for_overwrite<Entry[]>(kBlock));
+    blocks_.push_back(small_blocks_.back().get());
+    return;
+  }
+  const size_t part = (index - kSmallBlocks) % kTogether;
+  if (part == 0) large_blocks_.emplace_back(1);
+  blocks_.push_back(static_cast<Entry*>(large_blocks_.back().data()) + part * kBlock);
 }
 
 const char* WordTable::keep(std::string_view word) {

@@ -63,6 +63,16 @@ class WordTable {
         count);
     if (queued_ == kQueue) flush();
   }
+  // The same for a word whose bytes stay until flush_long().
+  void queue_in_text(std::string_view word, bool opens_line, uint64_t count, const char* limit) {
+    if (word.size() <= ShortKey::kMaxLength) [[likely]]
+      return queue(word, opens_line, count, limit);
+    LongWord& long_word = long_queue_[long_queued_++];
+    long_word = {word, hash_long(word, opens_line), count, opens_line};
+    if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(long_word.hash)]);
+    if (long_queued_ == kLongQueue) flush_long();
+  }
+  void flush_long();
   void queue(const ShortKey& key, uint64_t count) {
     put(key, count);
     if (queued_ == kQueue) flush();
@@ -108,8 +118,16 @@ class WordTable {
     uint64_t hash;
     uint64_t count;
   };
+  struct LongWord {
+    std::string_view word;
+    uint64_t hash;
+    uint64_t count;
+    bool opens_line;
+  };
   static constexpr size_t kQueue = 32;
+  static constexpr size_t kLongQueue = 8;
   static constexpr size_t kBlock = 1 << 14;       // entries in a block; blocks never move
+  static constexpr size_t kSmallBlocks = 4;       // that are allocated alone, so that a small table stays small
   static constexpr size_t kArenaBlock = 1 << 16;  // bytes of long words in a block
 
   Entry& entry(size_t index) const { return blocks_[index / kBlock][index % kBlock]; }
@@ -126,22 +144,31 @@ class WordTable {
   // Empties the queue. Calls `found` with each word's number in the queue, its index, and whether it is new.
   template <class Found>
   void flush_each(Found&& found);
-  size_t add_long(std::string_view word, bool opens_line, uint64_t count);
+  static uint64_t hash_long(std::string_view word, bool opens_line) { return hash_bytes(word) + opens_line; }
+  size_t add_long(std::string_view word, bool opens_line, uint64_t count) {
+    return add_long({word, hash_long(word, opens_line), count, opens_line});
+  }
+  size_t add_long(const LongWord& long_word);
   void insert(const ShortKey& key, uint64_t hash, uint64_t count);
   void grow();
+  void add_block();
   const char* keep(std::string_view word);
 
   // A slot is the upper half of the hash and the entry's index + 1; 0 is empty.
   HugeArray<uint64_t> slots_;
   uint64_t mask_ = 0;
   size_t size_ = 0;
-  std::vector<std::unique_ptr<Entry[]>> blocks_;
+  std::vector<Entry*> blocks_;
+  std::vector<std::unique_ptr<Entry[]>> small_blocks_;
+  std::vector<HugePages> large_blocks_;
   std::vector<std::unique_ptr<char[]>> arena_;
   size_t arena_left_ = 0;
   char* arena_next_ = nullptr;
   size_t arena_bytes_ = 0;
   size_t queued_ = 0;
   Queued queue_[kQueue];
+  size_t long_queued_ = 0;
+  LongWord long_queue_[kLongQueue];
 };
 
 }  // namespace piecework

@@ -1,10 +1,12 @@
-// BLAKE2b with a key and a digest of 16 bytes (RFC 7693), for many short texts: the block of the key is hashed once.
+// BLAKE2b with a key and a digest of 16 bytes (RFC 7693), for many short texts: the block of the key is hashed once,
+// and with AVX2 four texts are hashed side by side.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 namespace piecework {
 
@@ -29,20 +31,15 @@ class KeyedBlake2b {
       compress(state, key_block(), kBlock, true);
       return {state[0], state[1]};
     }
-    State state = keyed_;
-    uint64_t hashed = kBlock;
-    for (; text.size() > kBlock; text.remove_prefix(kBlock)) {
-      hashed += kBlock;
-      compress(state, load(text.data()), hashed, false);
-    }
-    char last[kBlock] = {};
-    std::memcpy(last, text.data(), text.size());
-    compress(state, load(last), hashed + text.size(), true);
-    return {state[0], state[1]};
+    return finish(keyed_, kBlock, text);
   }
+
+  // The digest of each text.
+  std::vector<Digest> digests(const std::vector<std::string_view>& texts) const;
 
  private:
   static constexpr size_t kBlock = 128;
+  static constexpr size_t kLanes = 4;
   struct State {
     uint64_t words[8];
     uint64_t& operator[](int i) { return words[i]; }
@@ -106,6 +103,23 @@ class KeyedBlake2b {
     mix_round<8>(v, m), mix_round<9>(v, m), mix_round<10>(v, m), mix_round<11>(v, m);
     for (int i = 0; i < 8; ++i) state[i] ^= v[i] ^ v[i + 8];
   }
+
+  // Continues after `hashed` bytes with the rest of a text, which is not empty.
+  static Digest finish(State state, uint64_t hashed, std::string_view rest) {
+    for (; rest.size() > kBlock; rest.remove_prefix(kBlock)) {
+      hashed += kBlock;
+      compress(state, load(rest.data()), hashed, false);
+    }
+    char last[kBlock] = {};
+    std::memcpy(last, rest.data(), rest.size());
+    compress(state, load(last), hashed + rest.size(), true);
+    return {state[0], state[1]};
+  }
+
+  std::vector<Digest> digests_in_lanes(const std::vector<std::string_view>& texts) const;
+  // Compresses a block of each lane. `states` has word i of lane k at [i][k].
+  static void compress_lanes(uint64_t (*states)[kLanes], const char* const* blocks, const uint64_t* hashed,
+                             const uint64_t* is_last);
 
   uint64_t key_;
   State start_;  // before the block of the key

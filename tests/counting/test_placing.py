@@ -1,7 +1,9 @@
 """Placing documents in the core: the same decisions as the sampler's definition in Python, document by document."""
 
+import json
 import random
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from piecework.common.subset_name import SubsetName
 from piecework.corpus import open_batches
 from piecework.corpus.passages import PassageChoice
 from piecework.corpus.sampling import Sampler
+from piecework.corpus.skipped import Skipped
 from piecework.counting.tables import DocumentCounter
 
 NAMES = [SubsetName("books", language) for language in ("sv", "da", "is")]
@@ -103,3 +106,105 @@ def test_a_block_with_invalid_bytes_is_read_line_by_line(tmp_path: Path) -> None
     path.write_bytes(b"a\nb\xff\nc")
     (batch,) = open_batches([path], text_unit="line", lines_as_arrow=True)
     assert batch.documents == ["a", "c"]
+
+
+FIELDS = [
+    '{"text": "hej"}',
+    ' {"id": 1, "text": "hej", "more": {"text": [null, true, false, -1.5e+3, "]}", {}, []]}} ',
+    '{"text": "a\\nb\\t\\"\\\\\\/\\b\\f\\r\\u00e5\\ud83d\\ude42\\u0000"}',
+    '{"te\\u0078t": "en nyckel", "n\u00e4sta": "\\ud83d"}',
+    '{"text": "g\u00e5ng p\u00e5 g\u00e5ng 🙂 och mer text \u00e4n sexton byte, \\u2028 med tecken"}',
+    "",
+    " \t\r",
+    '{"text": "f\u00f6rst", "text": "sist"}',
+    '{"a": 1e999, "b": 123456789012345678901234567890, "text": "stora tal"}',
+]
+BROKEN = [
+    '{"text": ""}',
+    '{"text": null}',
+    '{"text": 1}',
+    '{"other": "hej"}',
+    "{}",
+    "[]",
+    '"text"',
+    "\x0b",
+    '{"text": "hej"',
+    '{"text": "hej"}}',
+    '{"text": "hej",}',
+    '{"text": "hej" "a": 1}',
+    "{'text': 'hej'}",
+    '{"text": "hej", "a": 01}',
+    '{"text": "hej", "a": 1.}',
+    '{"text": "hej", "a": -}',
+    '{"text": "hej", "a": 1e}',
+    '{"text": "hej", "a": nul}',
+    '{"text": "hej", "a": NaN}',
+    '{"text": "hej", "a": [1, 2}',
+    '{"text": "hej", "a": "\\x"}',
+    '{"text": "hej", "a": "\\u12g4"}',
+    '{"text": "tab\tinne"}',
+    '{"text": "\\ud83d"}',
+    '{"text": "\\ude42\\ud83d"}',
+    '{"text": "\\ud83d\\u0041"}',
+    '{"text": "hej", "a": ' + "[" * 5000 + "]" * 5000 + "}",
+    '{"text": "hej", "a": ' + "[" * 500 + "]" * 500 + "}",
+    '{"text": "\\',
+    "{",
+    '{"',
+    '{"text',
+]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_jsonl_as_an_arrow_array(end: str, tmp_path: Path) -> None:
+    """The same documents and the same skipped records as line by line in Python."""
+    draw = random.Random(1)
+    path = tmp_path / "lines.jsonl"
+    for number in range(120):
+        lines = draw.choices(FIELDS, k=6)
+        if number < len(BROKEN):
+            lines[draw.randrange(6)] = BROKEN[number]
+        path.write_bytes(("\n".join(lines) + end).encode("utf-8", "surrogatepass"))
+        skipped, in_core = Skipped(), Skipped()
+        (usual,) = open_batches([path], skipped=skipped)
+        (arrow,) = open_batches([path], skipped=in_core, lines_as_arrow=True)
+        documents = arrow.documents
+        assert (documents if isinstance(documents, list) else documents.to_pylist()) == usual.documents, lines
+        assert (arrow.lines, arrow.read_bytes) == (usual.lines, usual.read_bytes)
+        assert in_core == skipped
+
+
+def test_which_jsonl_is_read_in_the_core() -> None:
+    """A block that is plainly valid is; one with a line that needs a closer look is not."""
+
+    def texts(lines: list[str], longest: int = 1000) -> list[str] | None:
+        block = "\n".join(lines).encode("utf-8", "surrogatepass")
+        columns = _core.json_documents(block, "text", longest=longest)
+        if columns is None:
+            return None
+        offsets, data = columns
+        return [bytes(data[start:stop]).decode() for start, stop in pairwise(offsets)]
+
+    plain = [FIELDS[number] for number in (0, 1, 2, 4, 5, 6, 8)]
+    assert texts(plain) == [json.loads(line)["text"] for line in plain if line.strip()]
+    assert texts(plain, longest=5) is None
+    assert texts([]) == []
+    for line in BROKEN:
+        assert texts([plain[0], line]) is None, line
+    assert _core.json_documents(b'{"text": "\xff"}', "text", longest=9) is None
+
+
+def test_texts_of_all_lengths_are_placed_alike() -> None:
+    """Texts are hashed side by side, and each as it is alone: at every length up to some blocks, in any order."""
+    name = NAMES[0]
+    sampler = Sampler(seed=5, train=Fraction(1, 2), evaluation=Fraction(1, 4), weights={name: Fraction(1)})
+    draw = random.Random(2)
+    lengths = [*range(1, 400), 1000, 5000]
+    for batch in (lengths, draw.sample(lengths, 300), draw.sample(lengths, 5), [700], []):
+        documents = ["x" * length for length in batch]
+        copies = [sampler.place(document.encode(), name) for document in documents]
+        counter = DocumentCounter()
+        placed = counter.add_placed(documents, sampler.placer(name), prefix=b"", passage=PassageChoice("sv"))
+        words = [text for text, place in zip(documents, copies, strict=True) if place.copies]
+        assert counter.take()["train"].column("word").to_pylist() == sorted(words)
+        assert placed.eval[0] == sum(place.evaluation for place in copies)

@@ -38,8 +38,10 @@ def cluster_options(command: Command) -> Command:
     return command
 
 
-def resolve_cluster(engine: str, master: str | None, conf: Sequence[str]) -> Cluster | None:
-    """Return the cluster that the options name; None means this machine."""
+def resolve_cluster(
+    engine: str, master: str | None, conf: Sequence[str], *, say: Callable[[str], None]
+) -> Cluster | None:
+    """Return the cluster that the options name; None means this machine. `say` is told when Spark starts."""
     if engine == "local":
         if master or conf:
             raise click.UsageError(f"{'--master' if master else '--conf'} needs --engine spark")
@@ -52,4 +54,4 @@ def resolve_cluster(engine: str, master: str | None, conf: Sequence[str]) -> Clu
         if not equals or not key.startswith("spark."):
             raise click.UsageError(f'"--conf {given}": write it as spark.executor.memory=4g')
         settings[key] = value
-    return Cluster(master=master, conf=settings)
+    return Cluster(master=master, conf=settings, say=say)

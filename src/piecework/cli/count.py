@@ -77,7 +77,7 @@ def command(
     from piecework.study.study import Study
     from piecework.training.base import with_base
 
-    cluster = resolve_cluster(engine, master, conf)
+    cluster = resolve_cluster(engine, master, conf, say=terminal.say)
     study = with_base(Study.load(study_file))
     if dry_run:
         from piecework.cli.count_plan import show_count_plan

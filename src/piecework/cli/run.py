@@ -68,7 +68,7 @@ def command(
       piecework run study.toml --engine spark --master spark://node1:7077
       piecework run study.toml --latex --json | jq -r '.findings[].sentence'
     """
-    cluster = resolve_cluster(engine, master, conf)
+    cluster = resolve_cluster(engine, master, conf, say=terminal.say)
     study, folder = _study(study_file, demo=demo, out=out)
     if study.recipe.vocab_size % 128:
         terminal.warn(

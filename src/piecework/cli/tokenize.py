@@ -121,7 +121,7 @@ def command(
     from piecework.dataset.special_ids import ids_around
     from piecework.dataset.tokenize import tokenize_plan
 
-    cluster = resolve_cluster(engine, master, conf)
+    cluster = resolve_cluster(engine, master, conf, say=terminal.say)
     tokenizer = load_native(model)
     source = _source(inputs, text_field=text_field, documents=documents)
     before, after = ids_around(tokenizer, bos=bos, eos=eos, prepend_bos=prepend_bos, append_eos=append_eos)

@@ -6,25 +6,21 @@ import contextlib
 import functools
 import os
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from piecework.common.files import remove_temporaries
 from piecework.common.storage import RemotePath, locate
-from piecework.common.subset_name import SubsetName
-from piecework.counting.files import TABLES
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size, task_table_bytes
-from piecework.counting.merge import MergeJob, SubsetTables, merge_tables
+from piecework.counting.merge import merge_tables
 from piecework.counting.output import count_into
-from piecework.counting.partial import PartialResults, ShardResult
+from piecework.counting.partial import ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.processes import Workers
 from piecework.counting.progress import Progress
+from piecework.counting.shard_results import ShardResults
 from piecework.counting.shards import Shard
-from piecework.counting.slice_reading import check_nothing_skipped
 from piecework.counting.store import Counts
 from piecework.counting.summary import Summary
 from piecework.counting.worker import ShardJob, count_shard
@@ -67,7 +63,7 @@ def count(
     that loses all its documents is an EmptySubsetError, unless `allow_empty`.
 
     With a `cluster` the shards are counted there, by Spark. Then `threads` limits the cores that it uses, and `memory`
-    is the memory of each task. On a cluster a killed count starts again.
+    is the memory of each task.
 
     The result is the same for any number of threads, amount of memory, `shard_bytes` (how much of a file is counted at
     a time, and lost when the count is killed) and `table_bytes` (how large tables grow in memory before they are
@@ -128,8 +124,7 @@ def count_plan(
 
     def count_here(folder: Path, lock: int) -> dict[str, Any]:
         return _LocalCount(
-            plan,
-            folder,
+            ShardResults(plan, folder),
             budget=budget,
             table_bytes=table_bytes or budget.table_bytes,
             strict=strict,
@@ -145,8 +140,7 @@ def count_plan(
 class _LocalCount:
     """Counts a plan into a folder, with processes of this machine."""
 
-    plan: Plan
-    folder: Path
+    done: ShardResults
     budget: Budget
     table_bytes: int
     strict: bool
@@ -154,41 +148,35 @@ class _LocalCount:
     progress: Progress
     warn: Callable[[str], None]
 
-    @property
-    def partial(self) -> PartialResults:
-        return PartialResults(self.folder / ".partial")
-
     def count(self, lock: int) -> dict[str, Any]:
         """Count the shards that are not done yet, merge, and write counts.json last; its content."""
-        self._remove_unfinished()
-        self.partial.remove_all_but(self.plan.shards)
+        self.done.prepare()
         with Workers(keep_open=[lock], warn=self.warn) as workers:
             results = self._count_shards(workers)
-            summary = Summary(self.plan, results)
+            summary = Summary(self.done.plan, results)
             summary.check(allow_empty=self.allow_empty)
-            return summary.write(self.folder, self._merge(results, summary.rows, workers))
+            return summary.write(self.done.folder, self._merge(results, summary.rows, workers))
 
     def _count_shards(self, workers: Workers) -> list[ShardResult]:
-        shards = self.plan.shards
-        done = {index: result for index, shard in enumerate(shards) if (result := self.partial.load(shard))}
-        if self.strict:
-            _check_results(shards, done)
+        plan = self.done.plan
+        shards = plan.shards
+        done = self.done.load(strict=self.strict)
         left = [index for index in range(len(shards)) if index not in done]
         check_readable(shards[index] for index in left)
         job = ShardJob(
-            self.plan.sampler(),
-            self.partial.folder,
+            plan.sampler(),
+            self.done.partial.folder,
             self.table_bytes,
-            settings=self.plan.study.recipe.count_settings(),
+            settings=plan.study.recipe.count_settings(),
             strict=self.strict,
         )
         done_bytes = sum(shards[index].size_bytes for index in done)
-        self.progress("counting", done_bytes, self.plan.size_bytes)
+        self.progress("counting", done_bytes, plan.size_bytes)
 
         def progress(amount: int) -> None:
             nonlocal done_bytes
             done_bytes += amount
-            self.progress("counting", done_bytes, self.plan.size_bytes)
+            self.progress("counting", done_bytes, plan.size_bytes)
 
         try:
             results = workers.run(
@@ -200,29 +188,12 @@ class _LocalCount:
             with contextlib.closing(results):
                 done |= {left[index]: result for index, result in results}
         finally:
-            self._remove_unfinished()
+            self.done.remove_unfinished()
         return [done[index] for index in range(len(shards))]
 
     def _merge(
         self, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]], workers: Workers
     ) -> dict[str, dict[str, Any]]:
-        subsets = tuple(SubsetTables(name, files) for name, files in self._spill_files(results).items())
-        sizes = Counter[str]()
-        for result in results:
-            for file in result.spill_files:
-                sizes[file.table] += file.size_bytes
-        # One job for each table, so that no process is idle; the largest first, so that they end at about one time.
-        jobs = [
-            MergeJob(
-                subsets=subsets,
-                rows=tuple(rows) if table == "train" else (),
-                folder=self.folder,
-                temporary=self.partial.folder / f"merging-{table}",
-                tables=(table,),
-                pre_tokens=self.plan.counts_pre_tokens,
-            )
-            for table in sorted(TABLES, key=lambda table: -sizes[table])
-        ]
         merged = 0
         total = sum(len(result.spill_files) for result in results)
 
@@ -232,31 +203,16 @@ class _LocalCount:
             self.progress("merging", merged, total)
 
         progress(0)
-        # One shard was counted by one process, which has little to merge.
-        processes = min(self.budget.merging, len(results), len(jobs))
         tables: dict[str, dict[str, Any]] = {}
-        try:
+        # One job for each table, so that no process is idle.
+        with self.done.merging(results, rows) as jobs:
+            # One shard was counted by one process, which has little to merge.
+            processes = min(self.budget.merging, len(results), len(jobs))
             written = workers.run(merge_tables, jobs, processes=processes, progress=progress)
             with contextlib.closing(written):
                 for _, described in written:
                     tables |= described
-        finally:
-            self._remove_unfinished()
         return tables
-
-    def _remove_unfinished(self) -> None:
-        self.partial.remove_unfinished()
-        remove_temporaries(self.folder)
-
-    def _spill_files(self, results: Sequence[ShardResult]) -> dict[SubsetName, dict[str, list[Path]]]:
-        """The spill files of each subset, by table."""
-        files: dict[SubsetName, dict[str, list[Path]]] = {
-            subset.name: {table: [] for table in TABLES} for subset in self.plan.subsets
-        }
-        for shard, result in zip(self.plan.shards, results, strict=True):
-            for file in result.spill_files:
-                files[SubsetName(shard.category, file.language)][file.table].append(self.partial.path(shard, file))
-        return files
 
 
 def check_readable(shards: Iterable[Shard]) -> None:
@@ -272,10 +228,3 @@ def check_readable(shards: Iterable[Shard]) -> None:
                 part.file.path.open("rb").close()
             except OSError as error:
                 raise InputError(f"{part.file.path}: cannot read: {error.strerror or error}") from error
-
-
-def _check_results(shards: Sequence[Shard], results: Mapping[int, ShardResult]) -> None:
-    """Raise an error for the first record that was skipped in the shards that are done."""
-    for index, result in results.items():
-        for part, slice_result in zip(shards[index].slices, result.slices, strict=True):
-            check_nothing_skipped(part, slice_result.to_skipped(str(part.file.path)))

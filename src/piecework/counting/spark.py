@@ -1,7 +1,8 @@
 """Counts a study's documents on a Spark cluster, with the shards, readers and counter of one machine.
 
-Each shard is a task. Spark adds up the rows of all tasks and sorts them. The driver reads them in order, one partition
-at a time, and writes the same files as one machine. Spark repeats tasks that fail or lose their worker.
+Each shard is a task, which gives the spill files that it would have written on one machine. The driver keeps them and
+merges them, as on one machine. Spark repeats tasks that fail or lose their worker. Rows would cost more than counting:
+Java would hold, sort and compress each of them.
 """
 
 from __future__ import annotations
@@ -10,40 +11,43 @@ import os
 import pickle
 import re
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from piecework.common.files import remove_temporaries
-from piecework.counting.files import KEYS, TABLES, column_types
-from piecework.counting.merge import write_subsets, write_table
-from piecework.counting.partial import ShardResult
+from piecework.counting.merge import merge_tables
+from piecework.counting.partial import PartialResults, ShardResult
 from piecework.counting.plan import Plan
+from piecework.counting.shard_results import ShardResults
 from piecework.counting.spark_cluster import Cluster, check_pyspark, connect, explain, text_of
 from piecework.counting.spark_package import package_archive
 from piecework.counting.summary import Summary
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from piecework.counting.progress import Progress
     from piecework.counting.shards import Shard
+    from piecework.counting.spark_worker import CountTask
 
 __all__ = ["SparkCount", "Watch", "absolute", "first_line"]
 
-# Rows of the shuffle; adaptive execution joins partitions that turn out small.
-SMALLEST_PARTITIONS, MOST_PARTITIONS = 4, 4096
+# A job costs Java more than a task does (8 shards of 12 MB took 0.3 CPU s less in one job than in eight), and a stopped
+# count loses the jobs that are not done. What a job gives is in Java's memory, a few hundredths of what it reads.
+JOB_SHARDS, JOB_BYTES = 16, 256_000_000
+# Jobs that Spark has at a time: twice the cores of the cluster, but so many that a cluster grows that does so with its
+# work, and no more than this process has threads for.
+FEWEST_JOBS, MOST_JOBS = 64, 512
 POLL_S = 0.5
 WAITING_S = 15.0
 GIVE_UP_S = 120.0
 """How long a count waits for a worker that takes a task."""
 NO_WORKER = "no worker has taken a task: the cluster has none, or none with enough free cores and memory"
-ARROW_ROWS = 1 << 16
-ARROW_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,157 +66,142 @@ class SparkCount:
     warn: Callable[[str], None]
 
     def count(self, folder: Path, _lock: int) -> dict[str, Any]:
-        """Count all shards and write the files into the folder, counts.json last; its content."""
+        """Count the shards that are not done yet, merge, and write counts.json last; its content."""
+        done = ShardResults(self.plan, folder)
+        done.prepare()
+        shards = self.plan.shards
+        results = done.load(strict=self.strict)
+        left = [index for index in range(len(shards)) if index not in results]
+        if not left:
+            self.progress("counting", self.plan.size_bytes, self.plan.size_bytes)
+        try:
+            if left:
+                results |= self._count_shards(done, left)
+        finally:
+            done.remove_unfinished()
+        in_order = [results[index] for index in range(len(shards))]
+        summary = Summary(self.plan, in_order)
+        summary.check(allow_empty=self.allow_empty)
+        return summary.write(folder, self._merge(done, in_order, summary.rows))
+
+    def _count_shards(self, done: ShardResults, left: Sequence[int]) -> dict[int, ShardResult]:
+        """Count these shards on the cluster. Each result is kept in the folder as soon as it is there."""
         check_pyspark()
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
-        remove_temporaries(folder)
         try:
             with connect(self.cluster, name=self.plan.study.name, cores=self.cores) as session:
-                return self._count(session, folder)
+                task = self._task(session)
+                with Watch(session, lambda _done, _tasks: None, self.warn) as watch:
+                    return self._run(session, task, watch, done, left)
         except (Py4JError, PySparkException) as error:
             text = text_of(error)
             raise InputError(f"counting on Spark: {explain(text) or first_line(text)}") from error
-        finally:
-            remove_temporaries(folder)
 
-    def _count(self, session: SparkSession, folder: Path) -> dict[str, Any]:
-        import pyarrow as pa
-
-        size_bytes = self.plan.size_bytes
-        self.progress("counting", 0, size_bytes)
-        with Watch(session, self._show_counting, self.warn) as watch:
-            rows = self._rows(session).toLocalIterator(prefetchPartitions=True)
-            batches = (pa.ipc.open_stream(pa.py_buffer(row[0])).read_all() for row in rows)
-            parts = (part for batch in batches for part in _by_table(batch))
-            results, rest = self._results(parts)
-            watch.stop_showing()
-            self.progress("counting", size_bytes, size_bytes)
-            summary = Summary(self.plan, results)
-            summary.check(allow_empty=self.allow_empty)
-            tables = self._write(folder, rest)
-        write_subsets(folder, summary.rows)
-        return summary.write(folder, tables)
-
-    def _rows(self, session: SparkSession) -> DataFrame:
-        """All rows, added up and sorted, packed in batches; nothing runs yet."""
+    def _task(self, session: SparkSession) -> CountTask:
         from pyspark import cloudpickle
-        from pyspark.sql import functions
 
         from piecework.counting import spark_worker
 
         cloudpickle.register_pickle_by_value(spark_worker)  # type: ignore[no-untyped-call]
-        shards = self.plan.shards
-        partitions = min(max(len(shards), SMALLEST_PARTITIONS), MOST_PARTITIONS)
-        for name, value in {
-            "spark.sql.ansi.enabled": "true",  # a sum that does not fit is an error
-            "spark.sql.adaptive.enabled": "true",
-            "spark.sql.shuffle.partitions": str(partitions),
-            "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_ROWS),
-            "spark.sql.execution.arrow.maxBytesPerBatch": str(ARROW_BYTES),
-        }.items():
-            session.conf.set(name, value)
         context = session.sparkContext
         package = package_archive()
         if not any(package.name in archive for archive in context.listArchives):
             context.addArchive(str(package))
         job = context.broadcast(
             {
-                "shards": [pickle.dumps(absolute(shard)) for shard in shards],
+                "shards": [pickle.dumps(absolute(shard)) for shard in self.plan.shards],
                 "sampler": pickle.dumps(self.plan.sampler()),
                 "settings": pickle.dumps(self.plan.study.recipe.count_settings()),
-                "subsets": {str(subset.name): index for index, subset in enumerate(self.plan.subsets)},
-                "tables": TABLES,
                 "table_bytes": self.table_bytes,
                 "strict": self.strict,
             }
         )
         environment = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
-        task = spark_worker.CountTask(job, package.name, environment)
-        keys = spark_worker.KEYS
-        # Shuffled first, and then added up: within a shard the core has added up already, and doing it again would
-        # hold all of a task's rows in Java's memory.
-        return (
-            session.range(0, len(shards), 1, max(1, len(shards)))
-            .mapInArrow(lambda batches: task(batches), spark_worker.COLUMNS)
-            .repartition(*keys)
-            .groupBy(*keys)
-            .agg(functions.sum("count").alias("count"))
-            .orderBy(*keys)
-            .mapInArrow(spark_worker.pack, "packed binary")
-        )
+        return spark_worker.CountTask(job, package.name, environment)
 
-    def _results(
-        self, parts: Iterator[tuple[int, pa.Table]]
-    ) -> tuple[list[ShardResult], Iterator[tuple[int, pa.Table]]]:
-        """The result of each shard, which sorts first, and the parts of tables that follow."""
-        from piecework.counting.spark_worker import RESULT
+    def _run(
+        self, session: SparkSession, task: CountTask, watch: Watch, done: ShardResults, left: Sequence[int]
+    ) -> dict[int, ShardResult]:
+        """Several jobs, with a task for each shard: a job gives its results when all of them are there."""
+        context = session.sparkContext
+        shards = self.plan.shards
+        rdd = context.parallelize(left, len(left))
 
+        def count_some(numbers: range) -> list[ShardResult]:
+            watch.join()
+            parts = iter(context.runJob(rdd, task, numbers))  # raises an error if a task has failed too often
+            return [receive(done.partial, shards[left[number]], parts) for number in numbers]
+
+        done_bytes = self.plan.size_bytes - sum(shards[index].size_bytes for index in left)
+        self.progress("counting", done_bytes, self.plan.size_bytes)
         results: dict[int, ShardResult] = {}
-        first: list[tuple[int, pa.Table]] = []
-        for number, part in parts:
-            if number != RESULT:
-                first.append((number, part))
-                break
-            for row in part.select(["subset", "text", "count"]).to_pylist():
-                if row["count"] != 1 or row["subset"] in results:
-                    raise InputError(f"Spark gave {self.plan.shards[row['subset']]} more than once; nothing is written")
-                results[row["subset"]] = ShardResult.from_json(row["text"])
-        missing = len(self.plan.shards) - len(results)
-        if missing:
-            raise InputError(f"Spark left {missing:,} of {len(self.plan.shards):,} shards out; nothing is written")
-        return [results[index] for index in range(len(results))], chain(first, parts)
+        jobs = list(_jobs([shards[index].size_bytes for index in left]))
+        together = min(len(jobs), max(FEWEST_JOBS, min(2 * context.defaultParallelism, MOST_JOBS)))
+        with ThreadPoolExecutor(together) as threads:
+            running = {threads.submit(count_some, numbers): numbers for numbers in jobs}
+            try:
+                for job in as_completed(running):
+                    for number, result in zip(running[job], job.result(), strict=True):
+                        results[left[number]] = result
+                        done_bytes += shards[left[number]].size_bytes
+                    self.progress("counting", done_bytes, self.plan.size_bytes)
+            except BaseException:
+                for job in running:
+                    job.cancel()
+                # More than once: a job that starts just now is not cancelled.
+                while wait(running, timeout=0).not_done:
+                    watch.cancel()
+                    wait(running, timeout=POLL_S)
+                raise
+        return results
 
-    def _write(self, folder: Path, parts: Iterator[tuple[int, pa.Table]]) -> dict[str, dict[str, Any]]:
-        """The rows as they come, which is in order, to one file for each table."""
-        total = len(TABLES) * len(self.plan.subsets)
-        written: dict[str, dict[str, Any]] = {}
-        self.progress("merging", 0, total)
-        for number, group in groupby(parts, key=lambda part: part[0]):
-            tables = (self._named(TABLES[number], part, number, total) for _, part in group)
-            written[TABLES[number]] = write_table(
-                folder, TABLES[number], tables, pre_tokens=self.plan.counts_pre_tokens
-            )
-        for name in TABLES:
-            if name not in written:
-                written[name] = write_table(folder, name, (), pre_tokens=self.plan.counts_pre_tokens)
-        self.progress("merging", total, total)
-        return written
+    def _merge(
+        self, done: ShardResults, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]]
+    ) -> dict[str, dict[str, Any]]:
+        merged = 0
+        total = sum(len(result.spill_files) for result in results)
 
-    def _named(self, name: str, part: pa.Table, number: int, total: int) -> pa.Table:
-        """Rows with the names of their subsets, in the columns and types of the file."""
-        import pyarrow as pa
+        def report(amount: int) -> None:
+            nonlocal merged
+            merged += amount
+            self.progress("merging", merged, total)
 
-        subsets = self.plan.subsets
-        types = column_types(name, pre_tokens=self.plan.counts_pre_tokens)
-        text = KEYS[name][-1]
-        own: dict[str, Any] = {
-            "language": pa.array([subset.language for subset in subsets], pa.string()).take(part.column("subset")),
-            "category": pa.array([subset.category for subset in subsets], pa.string()).take(part.column("subset")),
-            "bucket": part.column("bucket"),
-            "opens": part.column("context"),
-            "context": part.column("context"),
-            text: part.column("text").cast(pa.large_binary()),
-            "count": part.column("count"),
-        }
-        done = number * len(subsets) + part.column("subset")[-1].as_py()
-        self.progress("merging", done, total)
-        return pa.Table.from_arrays([own[field.name].cast(field.type) for field in types], schema=types)
-
-    def _show_counting(self, done: int, tasks: int) -> None:
-        self.progress("counting", self.plan.size_bytes * done // max(1, tasks), self.plan.size_bytes)
+        report(0)
+        tables: dict[str, dict[str, Any]] = {}
+        with done.merging(results, rows) as jobs:
+            for job in jobs:
+                tables |= merge_tables(job, report)
+        return tables
 
 
-def _by_table(batch: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """The parts of a sorted batch that belong to one table each."""
-    from pyarrow import compute
+def _jobs(sizes_bytes: Sequence[int]) -> Iterator[range]:
+    """Ranges of shards that are one job: few tasks, whose results fit into Java's memory."""
+    start = size_bytes = 0
+    for number, shard_bytes in enumerate(sizes_bytes):
+        if number > start and (number - start == JOB_SHARDS or size_bytes + shard_bytes > JOB_BYTES):
+            yield range(start, number)
+            start, size_bytes = number, 0
+        size_bytes += shard_bytes
+    if sizes_bytes:
+        yield range(start, len(sizes_bytes))
 
-    start = 0
-    tables: Any = compute.value_counts(batch.column("table"))  # in the order in which they come
-    for table in tables.to_pylist():
-        yield table["values"], batch.slice(start, table["counts"])
-        start += table["counts"]
+
+def receive(partial: PartialResults, shard: Shard, parts: Iterator[bytes]) -> ShardResult:
+    """Keep the files of a shard, as `CountTask` gives them."""
+    import zstandard
+
+    decompressor = zstandard.ZstdDecompressor()
+    with partial.new(shard.key) as folder:
+        result = ShardResult.from_json(next(parts))
+        for spill_file in result.spill_files:
+            with (folder / spill_file.name).open("wb") as file:
+                left = spill_file.size_bytes
+                while left:
+                    left -= file.write(decompressor.decompress(next(parts)))
+        partial.describe(folder, result)
+    return result
 
 
 def absolute(shard: Shard) -> Shard:
@@ -227,28 +216,35 @@ def absolute(shard: Shard) -> Shard:
 
 
 class Watch:
-    """Reports the progress of the first stage, and failures, while Spark is at work."""
+    """Reports progress and failures of the jobs of several threads, and gives up if no worker takes a task."""
 
     def __init__(self, session: SparkSession, show: Callable[[int, int], None], warn: Callable[[str], None]) -> None:
         self._context = session.sparkContext
         self._show = show
         self._warn = warn
         self._done = threading.Event()
-        self._showing = threading.Lock()
-        self._is_stopped = False
+        self._is_cancelled = False
         self.gave_up = False
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._group = f"piecework-{id(self)}"
+        self._finished: set[int] = set()
 
     def __enter__(self) -> Self:
-        self._context.setJobGroup(self._group, "piecework count", interruptOnCancel=True)
+        self.join()
         self._thread.start()
         return self
 
-    def stop_showing(self) -> None:
-        """Stop reporting progress, which the main thread now does; failures are still reported."""
-        with self._showing:
-            self._is_stopped = True
+    def join(self) -> None:
+        """Make the jobs of this thread belong to those that are watched; an InputError if these were cancelled."""
+        if self._is_cancelled:
+            raise InputError("counting on Spark was stopped")
+        self._context.setJobGroup(self._group, "piecework", interruptOnCancel=True)
+
+    def cancel(self) -> None:
+        """Cancel all jobs that are watched."""
+        self._is_cancelled = True
+        with suppress(Exception):  # the context may be gone, and its jobs with it
+            self._context.cancelJobGroup(self._group)
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._done.set()
@@ -259,45 +255,51 @@ class Watch:
             ) from error
 
     def _watch(self) -> None:
+        failures: dict[int, int] = {}
         failed = 0
-        waited_s = total_waited_s = 0.0
-        while not self._done.wait(POLL_S):
+        waited_s = total_waited_s = took_s = 0.0
+        # A look takes a few calls of Java for each running job.
+        has_ended = False
+        while not has_ended:
+            has_ended = self._done.wait(pause_s := max(POLL_S, 10 * took_s))  # a last look for failures at the end
+            started = time.monotonic()
             try:
-                stage = self._first_stage()
+                stages = self._stages()
             except Exception:  # noqa: BLE001  # the context is gone, which the main thread will report
                 return
-            if stage is None:
-                continue
-            if stage.numFailedTasks > failed:
-                failed = stage.numFailedTasks
+            took_s = time.monotonic() - started
+            failures |= {stage.stageId: stage.numFailedTasks for stage in stages}
+            if sum(failures.values()) > failed:
+                failed = sum(failures.values())
                 self._warn(f"{failed:,} task{'s' if failed > 1 else ''} failed so far; Spark tries each again")
-            with self._showing:
-                if self._is_stopped:
-                    continue
-                self._show(stage.numCompletedTasks, stage.numTasks)
-            counted = stage.numCompletedTasks == stage.numTasks
-            if stage.numActiveTasks or counted:
+            if has_ended or not stages:
+                continue
+            completed = sum(stage.numCompletedTasks for stage in stages)
+            self._show(completed, sum(stage.numTasks for stage in stages))
+            if completed or any(stage.numActiveTasks for stage in stages):
                 waited_s = total_waited_s = 0.0
             else:
-                waited_s += POLL_S
+                waited_s += pause_s
             if waited_s >= WAITING_S:
                 if total_waited_s + waited_s >= GIVE_UP_S:
                     self.gave_up = True
-                    self._context.cancelJobGroup(self._group)
+                    self.cancel()
                     return
                 total_waited_s += waited_s
                 waited_s = 0.0
                 self._warn(f"{NO_WORKER}; waiting for {GIVE_UP_S - total_waited_s:.0f} s more")
 
-    def _first_stage(self) -> Any:
+    def _stages(self) -> list[Any]:
+        """The stages of the jobs that run, or have ended since the last look."""
         tracker = self._context.statusTracker()
-        stages = [
-            stage
-            for job in tracker.getJobIdsForGroup(self._group)
-            if (info := tracker.getJobInfo(job))
-            for stage in info.stageIds
-        ]
-        return tracker.getStageInfo(min(stages)) if stages else None
+        stages = []
+        for job in tracker.getJobIdsForGroup(self._group):
+            if job in self._finished or not (info := tracker.getJobInfo(job)):
+                continue
+            if info.status != "RUNNING":
+                self._finished.add(job)
+            stages += [stage for of in info.stageIds if (stage := tracker.getStageInfo(of))]
+        return stages
 
 
 def first_line(text: str) -> str:

@@ -1,0 +1,249 @@
+#include "text/json_documents.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "text/utf8.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace piecework {
+namespace {
+
+constexpr int kMaxDepth = 100;
+constexpr size_t kStep = 16;
+
+bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
+
+// How many of 16 bytes, from the first on, stand for themselves in a JSON string.
+size_t leading_plain(const char* bytes) {
+#if defined(__x86_64__)
+  const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1F)), v);
+  const __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"')), escape = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+  const int special = _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, escape)));
+  return static_cast<size_t>(std::countr_zero(static_cast<unsigned>(special) | 1u << kStep));
+#else
+  size_t n = 0;
+  while (n < kStep && is_plain(bytes[n])) ++n;
+  return n;
+#endif
+}
+
+// Reads the objects of a block. Every function returns false where the line needs a closer look.
+class Reader {
+ public:
+  Reader(std::string_view block, std::string_view field, size_t longest, LineDocuments& documents)
+      : at_(block.data()),
+        last_(block.data() + block.size()),
+        field_(field),
+        longest_(longest),
+        documents_(documents),
+        out_(documents.data.data()) {}
+
+  bool read_lines() {
+    while (at_ < last_) {
+      if (!skip_blank_lines()) return true;
+      if (!object()) return false;
+      skip_spaces();
+      if (at_ < last_ && *at_ != '\n') return false;
+    }
+    return true;
+  }
+  size_t size() const { return size_; }
+
+ private:
+  // False at the end of the block. What else the standard library's strip() removes is left to a closer look.
+  bool skip_blank_lines() {
+    while (at_ < last_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
+    return at_ < last_;
+  }
+  void skip_spaces() {
+    while (at_ < last_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r')) ++at_;
+  }
+  bool skip(char c) {
+    skip_spaces();
+    if (at_ == last_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+
+  // An object that is a line: keeps its field as a document.
+  bool object() {
+    if (!skip('{')) return false;
+    const size_t start = size_;
+    size_t end = start;  // of what is kept
+    do {
+      skip_spaces();
+      if (!string()) return false;
+      const bool is_field = std::string_view(out_ + end, size_ - end) == field_;
+      size_ = end;
+      if (!skip(':')) return false;
+      skip_spaces();
+      if (!is_field) {
+        if (!value(0)) return false;
+        continue;
+      }
+      if (end > start || !string() || size_ == start) return false;
+      end = size_;
+    } while (skip(','));
+    if (!skip('}') || end == start || end - start > longest_) return false;
+    documents_.offsets.push_back(static_cast<int64_t>(end));
+    return true;
+  }
+
+  // A value that nobody asks for.
+  bool value(int depth) {
+    skip_spaces();
+    if (at_ == last_ || depth > kMaxDepth) return false;
+    switch (*at_) {
+      case '"': {
+        const size_t start = size_;
+        const bool valid = string();
+        size_ = start;
+        return valid;
+      }
+      case '{':
+        ++at_;
+        if (skip('}')) return true;
+        do {
+          skip_spaces();
+          const size_t start = size_;
+          if (!string() || !skip(':')) return false;
+          size_ = start;
+          if (!value(depth + 1)) return false;
+        } while (skip(','));
+        return skip('}');
+      case '[':
+        ++at_;
+        if (skip(']')) return true;
+        do {
+          if (!value(depth + 1)) return false;
+        } while (skip(','));
+        return skip(']');
+      case 't':
+        return literal("true");
+      case 'f':
+        return literal("false");
+      case 'n':
+        return literal("null");
+      default:
+        return number();
+    }
+  }
+
+  bool literal(std::string_view word) {
+    if (static_cast<size_t>(last_ - at_) < word.size() || std::memcmp(at_, word.data(), word.size()) != 0) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  bool digits() {
+    const char* const first = at_;
+    while (at_ < last_ && *at_ >= '0' && *at_ <= '9') ++at_;
+    return at_ > first;
+  }
+  bool number() {
+    if (*at_ == '-') ++at_;
+    if (at_ < last_ && *at_ == '0') {
+      ++at_;
+    } else if (!digits()) {
+      return false;
+    }
+    if (at_ < last_ && *at_ == '.') {
+      ++at_;
+      if (!digits()) return false;
+    }
+    if (at_ < last_ && (*at_ == 'e' || *at_ == 'E')) {
+      ++at_;
+      if (at_ < last_ && (*at_ == '+' || *at_ == '-')) ++at_;
+      if (!digits()) return false;
+    }
+    return true;
+  }
+
+  // Appends what a string stands for. That is never longer than the string, so the output has room for 16 bytes more.
+  bool string() {
+    if (at_ == last_ || *at_ != '"') return false;
+    ++at_;
+    for (;;) {
+      while (static_cast<size_t>(last_ - at_) >= kStep) {
+        std::memcpy(out_ + size_, at_, kStep);
+        const size_t plain = leading_plain(at_);
+        at_ += plain;
+        size_ += plain;
+        if (plain < kStep) break;
+      }
+      while (at_ < last_ && is_plain(*at_)) out_[size_++] = *at_++;
+      if (at_ == last_) return false;
+      if (*at_ == '"') {
+        ++at_;
+        return true;
+      }
+      if (*at_ != '\\' || !escape()) return false;
+    }
+  }
+
+  bool escape() {
+    static constexpr std::string_view kLetters = "\"\\/bfnrt", kMeaning = "\"\\/\b\f\n\r\t";
+    if (last_ - at_ < 2) return false;
+    const char letter = at_[1];
+    at_ += 2;
+    if (const size_t index = kLetters.find(letter); index != kLetters.npos) {
+      out_[size_++] = kMeaning[index];
+      return true;
+    }
+    char32_t code = 0;
+    if (letter != 'u' || !four_digits(code)) return false;
+    if (code >= 0xD800 && code < 0xE000) {
+      char32_t second = 0;
+      if (code >= 0xDC00 || last_ - at_ < 2 || at_[0] != '\\' || at_[1] != 'u') return false;
+      at_ += 2;
+      if (!four_digits(second) || second < 0xDC00 || second >= 0xE000) return false;
+      code = 0x10000 + ((code - 0xD800) << 10) + (second - 0xDC00);
+    }
+    std::string utf8;
+    append_utf8(utf8, code);
+    std::memcpy(out_ + size_, utf8.data(), utf8.size());
+    size_ += utf8.size();
+    return true;
+  }
+  bool four_digits(char32_t& code) {
+    if (last_ - at_ < 4) return false;
+    for (int i = 0; i < 4; ++i) {
+      const char c = *at_++;
+      const char lower = static_cast<char>(c | 0x20);
+      if (c >= '0' && c <= '9') {
+        code = code << 4 | static_cast<char32_t>(c - '0');
+      } else if (lower >= 'a' && lower <= 'f') {
+        code = code << 4 | static_cast<char32_t>(lower - 'a' + 10);
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const char* at_;
+  const char* const last_;
+  std::string_view field_;
+  size_t longest_;
+  LineDocuments& documents_;
+  char* out_;
+  size_t size_ = 0;  // of the output
+};
+
+}  // namespace
+
+std::optional<LineDocuments> find_json_documents(std::string_view block, std::string_view field, size_t longest) {
+  LineDocuments documents;
+  documents.data.resize(block.size() + kStep);
+  Reader reader(block, field, longest, documents);
+  if (!reader.read_lines()) return std::nullopt;
+  documents.data.resize(reader.size());
+  return documents;
+}
+
+}  // namespace piecework
