@@ -24,7 +24,6 @@ from benchmarks.measure import Bench, Contender, from_command_line, run, save
 
 SIZES_MB = (10,)
 WORKERS = (1, 2)
-SHARD_BYTES = 16_000_000
 
 
 def benchmark(bench: Bench) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def benchmark(bench: Bench) -> dict[str, Any]:
         results[f"spark, {workers}"] = _run("spark", workers, *folders)
     return {
         "text": bench.describe_text(),
-        "settings": {"shard_bytes": SHARD_BYTES, "samples": SAMPLES},
+        "settings": {"samples": SAMPLES},
         "sizes_mb": [row["size_mb"] for row in rows],
         "engines": results,
     }
@@ -74,7 +73,7 @@ def count_local(processes: str, *folders: str) -> dict[str, Any]:
     for folder, sample in _jobs(folders):
         out = Path(folder).parent / f"local-{sample}"
         started, cpu_s = time.monotonic(), sum(os.times()[:4])
-        count(_study(folder, sample), out=out, threads=int(processes), force=True, shard_bytes=SHARD_BYTES)
+        count(_study(folder, sample), out=out, threads=int(processes), force=True)
         rows.append(
             {
                 "sample": sample,
@@ -114,7 +113,7 @@ def count_spark(workers: str, *folders: str) -> dict[str, Any]:
                         out = Path(temporary, "out")
                         shutil.rmtree(out, ignore_errors=True)
                         at, cpu_s = time.time(), _tree_cpu_s()
-                        count(_study(folder, sample), out=out, cluster=Cluster(), shard_bytes=SHARD_BYTES)
+                        count(_study(folder, sample), out=out, cluster=Cluster())
                         row[which] = time.time() - at
                         row["cpu_s"] = _tree_cpu_s() - cpu_s
                     row |= {"size_bytes": _size(out), "started": at, "ended": at + row["wall_s"]}
@@ -204,7 +203,7 @@ def cluster_section(result: Result) -> list[str]:
         "",
         "From JSONL, with 1 and 2 processes on one machine, and with 1 and 2 workers of one core each, a real "
         "cluster on the same machine, whose cores the driver, its Java and the master share. "
-        f"Shards of {result['settings']['shard_bytes'] / 1e6:.0f} MB. CPU seconds are those of all processes. Of Spark "
+        "Shards are of the usual size. CPU seconds are those of all processes. Of Spark "
         "the second count in an application is given, with the seconds of the first in parentheses; starting the "
         f"application took {connect_s:.0f} s more. Each was run once, so wall time says little. {verdict}",
         "",

@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -268,11 +269,20 @@ def compare_tables(folder: str) -> dict[str, Any]:
 
 
 def share_of_reading(folder: str, sample: str) -> dict[str, Any]:
-    """CPU seconds on one process for reading alone, for placing documents as well, and for all of counting."""
+    """CPU seconds on one process, each with all that comes before it.
+
+    Reading alone; placing documents as well; counting them in memory; all of counting a shard; merging on top of it.
+    """
     import piecework
     from piecework.corpus import open_batches
+    from piecework.corpus.passages import PassageChoice
+    from piecework.corpus.sampling import Sampler
+    from piecework.counting.merge import merge_tables
     from piecework.counting.plan import Plan
-    from piecework.counting.worker import ShardJob, count_shard, encoded
+    from piecework.counting.shard_results import ShardResults
+    from piecework.counting.summary import Summary
+    from piecework.counting.tables import DocumentCounter
+    from piecework.counting.worker import ShardJob, count_shard
 
     train, evaluation = SAMPLES[sample]
     study = piecework.Study(
@@ -280,28 +290,41 @@ def share_of_reading(folder: str, sample: str) -> dict[str, Any]:
     )
     plan = Plan.from_study(study)
     sampler = plan.sampler()
-    partial = Path(folder) / "share"
-    job = ShardJob(sampler, partial, 1 << 30)
+    nothing = Sampler(seed=study.seed, train=Fraction(0), evaluation=Fraction(0), weights=plan.weights)
+    results = ShardResults(plan, Path(folder) / "share")
+    job = ShardJob(sampler, results.partial.folder, 1 << 30)
 
-    def read(*, placed: bool) -> None:
+    def read(chosen: Sampler | None) -> None:
         for shard in plan.shards:
-            for batch in open_batches(shard.slices, batch_bytes=1 << 20):
-                for text, _ in encoded(batch.documents) if placed else ():
-                    sampler.place(text, shard.subset)
+            counter, passage = DocumentCounter(), PassageChoice(shard.subset.language)
+            placer = chosen and chosen.placer(shard.subset)
+            for batch in open_batches(shard.slices, batch_bytes=1 << 20, lines_as_arrow=True):
+                if placer:
+                    counter.add_placed(batch.documents, placer, prefix=b"", passage=passage)
 
     def count() -> None:
-        for shard in plan.shards:
-            count_shard(job, shard, lambda _: None)
+        done = [count_shard(job, shard, lambda _: None) for shard in plan.shards]
+        counted_s.append(time.process_time())
+        with results.merging(done, Summary(plan, done).rows) as jobs:
+            for merge_job in jobs:
+                merge_tables(merge_job, lambda _: None)
 
-    read(placed=False)  # imports, and the files into the page cache
-    reading_s = _timed(lambda: read(placed=False))
-    placing_s = _timed(lambda: read(placed=True))
-    counting_s = _timed(count)
-    shutil.rmtree(partial)
+    read(None)  # imports, and the files into the page cache
+    reading_s = _timed(lambda: read(None))
+    placing_s = _timed(lambda: read(nothing))
+    memory_s = _timed(lambda: read(sampler))
+    counted_s: list[float] = []
+    started_s = time.process_time()
+    count()
+    counting_s = counted_s[0] - started_s
+    merging_s = time.process_time() - counted_s[0]
+    shutil.rmtree(results.folder)
     return {
         "reading_cpu_s": reading_s,
         "placing_cpu_s": placing_s,
+        "in_memory_cpu_s": memory_s,
         "counting_cpu_s": counting_s,
+        "merging_cpu_s": merging_s,
         "share": reading_s / counting_s,
     }
 
