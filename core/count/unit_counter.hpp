@@ -42,9 +42,9 @@ class UnitCounter {
   void end_joined();
   void derive();
 
-  WordTable apart_;   // units that keep text without punctuation, and that no spaces join
+  WordTable apart_;   // units that still have text without their punctuation, and that no spaces join
   WordTable joined_;  // all other units, with punctuation
-  WordTable plain_;   // those other units without punctuation; after derive() all units without punctuation
+  WordTable plain_;   // the units of joined_ without punctuation; after derive(), all units without punctuation
   // State of the current document.
   std::string text_;       // a byte, the prefix, the document, and zeros, so that it can be read in blocks
   std::string pending_;    // the key of a unit without punctuation that may be incomplete

@@ -30,14 +30,14 @@ struct CountStatistics {
 // What a row of the table is. Training needs longer texts where a piece may reach across spaces.
 enum class Split : uint8_t {
   words,       // the text between two spaces
-  space_runs,  // a whitespace run with the text that follows; in the key only the ▁ after the first, as spaces
+  space_runs,  // a whitespace run and the text after it; the key has no first ▁, and spaces for the other ▁
   lines,       // a whole line, with its spaces
 };
 
 // How documents are counted.
 struct CountSettings {
   size_t max_line_bytes = 0;  // longer lines are dropped; 0: no limit
-  // Normalises each line, if given. It must not add a dummy prefix, and its rules must make no newline.
+  // Normalises each line, if given. It must not add a dummy prefix, and its rules must not produce a newline.
   std::shared_ptr<const Normalizer> normalizer = nullptr;
   Split split = Split::words;
 };

@@ -117,7 +117,8 @@ void WordTable::grow() {
   }
 }
 
-// Entries are read in the order of their texts at the end: on huge pages that is a quarter faster.
+// At the end, entries are read in the order of their texts, so they are far apart in memory. Large blocks are on huge
+// pages for that. Measured: the gain is little or none above the noise.
 void WordTable::add_block() {
   constexpr size_t kTogether = HugePages::kPageBytes / (kBlock * sizeof(Entry));
   const size_t index = blocks_.size();
@@ -171,7 +172,7 @@ void WordTable::merge(const WordTable& other) {
 }
 
 void WordTable::scale(uint64_t factor) {
-  for (size_t i = 0; i < size_; ++i) multiply_counts(entry(i).count, factor);  // all or nothing
+  for (size_t i = 0; i < size_; ++i) multiply_counts(entry(i).count, factor);  // throws before any change
   for (size_t i = 0; i < size_; ++i) entry(i).count *= factor;
 }
 

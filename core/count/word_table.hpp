@@ -63,7 +63,7 @@ class WordTable {
         count);
     if (queued_ == kQueue) flush();
   }
-  // The same for a word whose bytes stay until flush_long().
+  // The same for a word whose bytes stay in memory until flush_long().
   void queue_in_text(std::string_view word, bool opens_line, uint64_t count, const char* limit) {
     if (word.size() <= ShortKey::kMaxLength) [[likely]]
       return queue(word, opens_line, count, limit);
@@ -127,7 +127,7 @@ class WordTable {
   static constexpr size_t kQueue = 32;
   static constexpr size_t kLongQueue = 8;
   static constexpr size_t kBlock = 1 << 14;       // entries in a block; blocks never move
-  static constexpr size_t kSmallBlocks = 4;       // that are allocated alone, so that a small table stays small
+  static constexpr size_t kSmallBlocks = 4;       // blocks allocated one by one: a small table takes little memory
   static constexpr size_t kArenaBlock = 1 << 16;  // bytes of long words in a block
 
   Entry& entry(size_t index) const { return blocks_[index / kBlock][index % kBlock]; }

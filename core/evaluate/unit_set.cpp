@@ -15,8 +15,8 @@
 namespace piecework {
 namespace {
 
-// Cuts a unit before and after newlines. What is left of its start keeps one newline if a newline came after it and it
-// has spaces or opens a document: the token before a newline counts as continued.
+// Cuts a unit before and after newlines. If its first part starts with a space or opens a document, this part keeps one
+// newline as a mark: the token before a newline counts as continued.
 template <class Put>
 void cut_at_newlines(std::string_view text, bool opens, Put&& put) {
   size_t at = 0;
@@ -70,7 +70,7 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   std::vector<uint32_t> indices(texts.size());
   table_.find_indices(texts, opens.data(), indices.data());
   for (size_t i = 0; i < indices.size(); ++i) rows[i].index = indices[i];
-  // Not one long array: growing it took more time than all that is done here.
+  // One array for each call: growing one long array took more time than the rest of this function.
   added_.push_back(std::move(rows));
 }
 
@@ -104,8 +104,8 @@ void UnitSet::set_count(Row& row, uint64_t count) {
   if (row.large) large_counts_.push_back(count);
 }
 
-// Each tokenizer goes through all units, so they lie side by side in memory in the order of their bytes. Gives back the
-// number of each entry of the table.
+// Numbers the units in the order of their bytes, and returns the number of each entry of the table. Units lie side by
+// side in memory, because each tokenizer reads all of them.
 std::vector<uint32_t> UnitSet::number_units() {
   std::vector<uint32_t> order(table_.size());
   std::iota(order.begin(), order.end(), 0);
@@ -150,7 +150,7 @@ UnitSet::Unit UnitSet::unit_of(std::string_view text, bool opens, std::vector<Ra
   return {text, opens, followed, one_word, static_cast<uint32_t>(started), context};
 }
 
-// `ends_` has where the rows of each unit begin, and moves to their ends as they come.
+// At first, `ends_` holds where the rows of each unit begin. Each row that is written moves it towards their end.
 void UnitSet::sort_rows(const std::vector<uint32_t>& numbers) {
   for (std::vector<Added>& added : added_) {
     for (const Added& each : added) rows_[ends_[numbers[each.index]]++] = each.row;

@@ -11,8 +11,8 @@
 
 namespace piecework {
 
-// Positions of the text from which training goes in rounds: rounds.cpp. Measured on texts of 6 and 12 million
-// positions: rounds took 0.4 and 0.9 s longer there, and saved no memory.
+// A text with at least this many positions is trained in rounds (rounds.cpp). Measured on texts of 6 and 12 million
+// positions: rounds took 0.4 and 0.9 s longer, and saved no memory.
 inline constexpr uint32_t kLargeText = 1 << 24;
 
 struct TrainingOptions {
@@ -26,7 +26,7 @@ struct TrainingOptions {
   bool allow_whitespace_only_pieces = false;
   bool treat_whitespace_as_suffix = false;
   bool auto_character_coverage = false;   // every character is in the alphabet; train_bpe selects among them at the end
-  char32_t boundary = 0x1F;               // stands for a meta piece: U+001F since SentencePiece 0.2.3, before it TAB
+  char32_t boundary = 0x1F;               // replaces a meta piece: U+001F since SentencePiece 0.2.3, TAB before 0.2.3
   std::string pretokenization_delimiter;  // becomes a boundary, as meta pieces do
   std::vector<std::string> meta_pieces;   // each occurrence in the text becomes a boundary
   std::u32string required_chars;          // always in the alphabet, even if the text lacks them
@@ -98,7 +98,7 @@ class Alphabet {
     bool merges = false;
     uint8_t left = kAnyScript, right = kAnyScript;
   };
-  // A character that the words do not have never merges.
+  // A character that is in no word never merges.
   Sides sides_of(char32_t code) const { return code < sides_.size() ? sides_[code] : Sides{}; }
   bool contains(char32_t code) const { return code < indices_.size() && indices_[code] != kNone; }
 
@@ -122,7 +122,7 @@ class FormMaker {
  public:
   explicit FormMaker(const TrainingOptions& options);
   TrainingForm form(const Word& word);
-  // Whether this byte in a word keeps the form from being the word itself.
+  // Whether a word with this byte may have a form that differs from the word.
   bool may_change(char byte) const { return changes_all_ || meta_.may_start(byte); }
 
  private:

@@ -41,11 +41,11 @@ void select_characters(TrainingResult& result, uint64_t budget) {
       std::partition_point(savings.begin(), savings.end(), [](const Saving& s) { return s.tokens > 0; }) -
       savings.begin());
 
-  // The selected single characters are those of rank below `limit` that are in no piece. A merge takes one entry of the
-  // vocabulary for itself and one for each new character, and removes at most these characters from the selected ones.
+  // The selected single characters have a rank below `limit` and are in no piece. A merge takes one entry of the
+  // vocabulary for itself and one for each new character. It removes at most these characters from the selected ones.
   // So `limit` only falls.
   size_t limit = useful, selected = useful;
-  uint64_t saved = 0;  // by merges, by characters of pieces and by selected characters
+  uint64_t saved = 0;  // tokens saved by merges, by characters of pieces and by selected characters
   for (size_t rank = 0; rank < useful; ++rank) saved += savings[rank].tokens;
   uint64_t piece_characters = 0, best_saved = 0;
   size_t best_merges = 0, best_selected = 0;

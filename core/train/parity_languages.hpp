@@ -1,4 +1,5 @@
-// The languages of parity-aware training: a training text and a development text each, with one numbering of symbols.
+// The languages of parity-aware training. Each has a training text and a development text; all texts share one
+// numbering of symbols.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace piecework {
 
-// A text whose pairs can be found by their symbols, so that merges can come from elsewhere.
+// A text that finds a pair by its two symbols, so that it can apply merges that were chosen in another text.
 class ParityText : public Trainer {
  public:
   ParityText(ChunkText text, const std::vector<InitialSymbol>& alphabet, const MergeRule& rule, Checkpoint checkpoint);
@@ -19,7 +20,7 @@ class ParityText : public Trainer {
   std::optional<Pair> take_best();
   // Adds the symbol that a merge makes, in every text, so that symbols have the same number everywhere.
   uint32_t add_merged(uint32_t left, uint32_t right);
-  // Merges the pair wherever it is; returns how many occurrences, each as often as its chunk occurs.
+  // Merges the pair everywhere. Returns the number of its occurrences; each counts as often as its chunk occurs.
   uint64_t merge(uint32_t left, uint32_t right, uint32_t symbol);
 
   std::string spelled(uint32_t left, uint32_t right) const { return std::string(text_of(left)).append(text_of(right)); }

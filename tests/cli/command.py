@@ -40,7 +40,7 @@ PATH = os.pathsep.join([_script_folder(), os.environ.get("PATH", os.defpath)])
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The environment of a command: `piecework` is on the PATH, and nothing is said about the terminal."""
+    """The environment of a command: `piecework` is on the PATH, and no variable describes the terminal."""
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
     return {**kept, "PATH": PATH, **changes}
 
@@ -48,7 +48,7 @@ def environment(**changes: str) -> dict[str, str]:
 def on_a_terminal(
     *arguments: object, stream: Literal["stdout", "stderr"], cwd: Path | None = None, **changes: str
 ) -> str:
-    """What a stream of the command gets when it is a terminal."""
+    """Returns what the command writes to `stream` if this stream is a terminal."""
     controller, terminal = pty.openpty()
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: terminal}
     try:
@@ -77,7 +77,7 @@ def on_a_terminal(
 
 
 def made_up_lines(count: int = 400, seed: int = 1) -> list[str]:
-    """Lines of words that look like language: frequent ones and rare ones, over some thirty letters."""
+    """Lines of made-up words that look like a language. A few words are frequent, most are rare."""
     generator = random.Random(seed)
     syllables = [
         "för",

@@ -1,4 +1,4 @@
-"""A study's weights, code tokens and clean-up; skipped records; what tokenized.json and the command tell."""
+"""A study's weights, code tokens and clean-up; skipped records; the contents of tokenized.json; the command."""
 
 import hashlib
 import json

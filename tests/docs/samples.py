@@ -10,7 +10,7 @@ FENCE = re.compile(
     r"(?ms)^(?:<!-- not run: (?P<reason>[^\n]+?) -->\n)?```(?P<language>sh|python)\n(?P<source>.*?)^```$"
 )
 
-# Lines of shell samples that are left out, by how they start, and why.
+# Shell lines that are not run: the start of the line, and the reason.
 NOT_RUN = {
     "pip install": "installs from the registries",
     "piecework playground": "serves until Ctrl-C; tests/browser drives it",

@@ -16,7 +16,7 @@ BOUNDARY = "\x1f"
 def slow_extend(
     scores: Mapping[str, float], other_pieces: Iterable[str], words: Mapping[str, int], *, add: int, **options: Any
 ) -> list[str]:
-    """The new pieces in order. `scores` has the normal pieces, `words` have their ▁, if they have one."""
+    """The new pieces in order. `scores` has the normal pieces. A word in `words` includes its ▁, if it has one."""
     o = Options(**options)
     others = set(other_pieces)
     forms = _forms(words, others)
@@ -65,7 +65,7 @@ def _encode(scores: Mapping[str, float], text: str) -> list[str]:
 
 
 def _completes(piece: str, unreachable: Sequence[str], known: Mapping[str, float]) -> bool:
-    """Whether the piece and a neighbour would spell an old piece that merging never made."""
+    """Whether the piece and a neighbour together spell an old piece that merges could not make before."""
     for old in unreachable:
         rests = [old[len(piece) :]] * old.startswith(piece) + [old[: -len(piece)]] * old.endswith(piece)
         if any(rest and (len(rest) == 1 or rest in known or rest == piece) for rest in rests):
@@ -85,7 +85,7 @@ def slow_extend_bytes(
     cut_out: Iterable[bytes] = (),
     whole: bool = False,
 ) -> list[Merge]:
-    """The new merges of a byte-level tokenizer in order; without merges a token's position is its rank."""
+    """The new merges of a byte-level tokenizer in order. If `merges` is None, the position of a token is its rank."""
     order = {token: number for number, token in enumerate(tokens) if token}
     cut = set(cut_out)
     unreachable = []
@@ -142,7 +142,7 @@ def _by_pair(merges: Sequence[Merge]) -> Callable[[bytes, bytes], int | None]:
 
 
 def _parts(word: bytes, cut_out: Iterable[bytes]) -> list[bytes]:
-    """What is left of a pre-token when special tokens are cut out, the longest first at each place."""
+    """The parts of a pre-token between its special tokens. At each position the longest special token is cut out."""
     parts, start, at = [], 0, 0
     longest_first = sorted(cut_out, key=len, reverse=True)
     while at < len(word):

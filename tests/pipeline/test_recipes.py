@@ -83,8 +83,8 @@ def test_the_table_has_the_metrics_of_each_study(results: StudyResults) -> None:
             assert (row["value"], row["low"]) == (found[row["metric"]]["value"], found[row["metric"]]["low"])
             checked += 1
     assert checked > 50
-    # The characters are the same for every recipe, but for the code token that SentencePiece recipes have in a text.
-    # (The bytes are not: SentencePiece takes a literal ▁ for a space.)
+    # Every recipe has the same number of characters, except in code: SentencePiece recipes add the code token there.
+    # The number of bytes may differ: SentencePiece reads a literal ▁ as a space.
     sizes = {
         (each["language"], each["numerator"])
         for study in studies.values()

@@ -66,7 +66,7 @@ def test_mistakes(browser: VocabularyBrowser) -> None:
     ["(a+)+$", "(a|a)*b", "(.*a){20}", "^(([a-z])+.)+[A-Z]([a-z])+$", "((a{0,100}){0,100}){0,100}", r"(\w+\s?)*$" * 8],
 )
 def test_no_expression_stalls(pattern: str) -> None:
-    # Pieces that backtracking engines need longer than the age of the universe for.
+    # For these pieces a backtracking engine needs longer than the age of the universe.
     pieces_ = ["a" * 200 + "!", *(f"{'a' * 100}{i}" for i in range(20_000))]
 
     class Many:
