@@ -7,7 +7,7 @@ __all__ = ["did_you_mean", "listed"]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: what it resembles, or nothing.
+    """The end of a message about an unknown name: the most similar known name, or nothing.
 
     >>> did_you_mean("characer_coverage", ["vocab_size", "character_coverage"])
     '; did you mean "character_coverage"?'
@@ -18,7 +18,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:
-    """Names in a row, the first of many.
+    """Joins names with commas; of a long list, the first names and the number of the others.
 
     >>> listed(["da", "sv", "is"], most=2)
     'da, sv and 1 more'

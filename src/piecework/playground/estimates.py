@@ -41,7 +41,7 @@ class Estimates:
     without_spaces: tuple[str, ...] = ()
 
     def left_out(self, metric: str) -> tuple[str, ...]:
-        """The languages without spaces, if the metric is per word. All text is then left out too."""
+        """The languages without spaces, if the metric is per word. The estimate of all text is then left out too."""
         return self.without_spaces if metric in PER_WORD else ()
 
     def _comparable(self, metric: str) -> Mapping[str, Array]:
@@ -79,7 +79,8 @@ class Estimates:
 class EstimateStore:
     """The estimates of a catalogue's tokenizers, computed on first use.
 
-    Those of a study's multilingual tokenizer are in its tables. Others are evaluated on the study's counts.
+    Estimates of a study's multilingual tokenizer are in the study's tables. Other tokenizers are evaluated on the
+    study's counts.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -89,7 +90,7 @@ class EstimateStore:
         self.metrics: list[Metric] = find_metrics(METRICS)
 
     def available(self, name: str) -> bool:
-        """Whether estimates of a tokenizer can be had."""
+        """Whether the store can give estimates of a tokenizer."""
         return self._in_tables(name) or self._catalogue.counts_for(name) is not None
 
     def get(self, name: str) -> Estimates:

@@ -1,4 +1,4 @@
-"""Byte-level tokenizers as the `tokenizer.json` of Hugging Face: written as `tokenizers` does, and read."""
+"""Reads and writes byte-level tokenizers as Hugging Face's `tokenizer.json`, in the bytes of `tokenizers`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["UnsupportedPartsError", "config_bytes", "json_bytes", "read_json"]
 
 
 _KEPT_PARTS = ("truncation", "padding", "post_processor", "decoder")
-"""Parts that change no id of a text: `encode` gives the ids of a whole text, without what a post-processor adds."""
+"""Parts that change no id of a text. `encode` gives the ids of the text, without those that a post-processor adds."""
 
 
 class UnsupportedPartsError(ModelError):
@@ -49,7 +49,7 @@ def json_bytes(model: ByteLevelModel) -> bytes:
             "vocab": {text: number for number, text in enumerate(texts) if text},
             "merges": [[texts[left], texts[right]] for left, right, _ in model.merges],
         },
-        **model.file_parts,  # in the places that the parts have above
+        **model.file_parts,  # replaces values above; the order of the keys stays
     }
     return orjson.dumps(content, option=orjson.OPT_INDENT_2)
 
@@ -177,7 +177,8 @@ def _types(part: Mapping[str, Any], steps: str) -> list[str]:
 def _other_ids(content: Mapping[str, Any]) -> Iterator[str]:
     """Added tokens whose id in the file is not the one that `tokenizers` gives them when it reads the file.
 
-    It takes the id of the vocabulary, and numbers the other added tokens after the vocabulary, without gaps.
+    If the vocabulary has the token, `tokenizers` takes its id there. It numbers the other added tokens after the
+    vocabulary, without gaps.
     """
     vocabulary = content["model"].get("vocab")
     if not isinstance(vocabulary, dict):

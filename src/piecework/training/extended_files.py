@@ -1,4 +1,4 @@
-"""The files of an extended tokenizer: the format of the old one, and what a language model's new rows start from."""
+"""The files of an extended tokenizer, in the format of the old one, and `extension.json` for a model's new rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def save_extended(
 
 
 def extended_files(extended: Extended[Any], *, original: bytes | None = None) -> dict[str, bytes]:
-    """The files of the tokenizer. What a `tokenizer.json` has besides vocabulary and merges stays as it is."""
+    """The files of the tokenizer. In a `tokenizer.json` all but the vocabulary and the merges stays as it is."""
     tokenizer = extended.tokenizer
     if isinstance(tokenizer, Tokenizer):
         contents = {"tokenizer.model": tokenizer.model_bytes, "tokenizer.vocab": tokenizer.vocab_text.encode()}
