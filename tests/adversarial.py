@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-# Few characters to a corpus, so that pairs tie in frequency and words repeat.
+# A corpus has few characters, so that many pairs have equal frequencies and words repeat.
 ALPHABETS = [
     "ab",
     "abc",
@@ -59,7 +59,7 @@ WORDS = ["def f(x):", "return", "the", "och", " og", "þetta", "år", "123", "3.
 
 
 def corpus(seed: int) -> list[str]:
-    """Lines without a newline in them or a "\\r" at their end, of which at least one counts in training."""
+    """Lines that have no newline inside and no "\\r" at the end. At least one of them counts in training."""
     rng = random.Random(f"corpus {seed}")
     alphabet = "".join(rng.sample(ALPHABETS, rng.choice([1, 1, 1, 2, 3])))
     specials = rng.sample(SPECIALS, rng.choice([0, 0, 1, 2, 4]))
@@ -95,7 +95,7 @@ def corpus_bytes(seed: int) -> list[bytes]:
 
 
 def options(seed: int) -> dict[str, Any]:
-    """Random options of a recipe, all but `vocab_size`: for that see `vocab_size`."""
+    """Random options of a recipe, without `vocab_size`: the function `vocab_size` selects it."""
     rng = random.Random(f"options {seed}")
     chosen: dict[str, Any] = {}
     for name in SWITCHES:

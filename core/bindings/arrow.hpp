@@ -1,4 +1,4 @@
-// Arrow columns: in by the Arrow C interface, out as typed arrays.
+// Arrow columns: read through the Arrow C interface, returned as typed arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>

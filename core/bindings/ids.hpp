@@ -19,7 +19,8 @@ inline PyObject* id_object(uint32_t id) {
   return Py_NewRef(objects[id]);
 }
 
-// Lists of ints cannot form cycles, yet each new list brings the next collection closer: it took a sixth of the time.
+// Lists of ints cannot form cycles, but each new list brings the next garbage collection closer. Collections took a
+// sixth of the time.
 class PausedCollector {
  public:
   PausedCollector() : was_enabled_(PyGC_Disable()) {}
@@ -40,7 +41,7 @@ inline nb::list id_list(const uint32_t* first, const uint32_t* last) {
   return nb::steal<nb::list>(list);
 }
 
-// A list for each text. The results are emptied on the way.
+// Returns a list for each text. Each result is freed after its ids are copied.
 inline nb::list id_lists(std::vector<IdBatch>& results) {
   nb::list out;
   const PausedCollector paused;

@@ -24,7 +24,8 @@ MergeTrees::MergeTrees(const Merger& merger, const Model& model)
   grow(model);
 }
 
-// Trees of shorter pieces first. A piece is made of the two symbols that the text would end as if it were no piece.
+// Builds the trees of shorter pieces first. The children of a piece are the two symbols that its text would become if
+// it were no piece.
 void MergeTrees::grow(const Model& model) {
   std::vector<uint32_t> ends(model.size() + 1);
   merger_.for_each_merge([&](SymbolId, SymbolId, SymbolId piece) { ++ends[piece + 1]; });
@@ -39,7 +40,7 @@ void MergeTrees::grow(const Model& model) {
     nodes_[piece].time = kNever;
   }
   std::sort(pieces.begin(), pieces.end());
-  // The pairs of a piece start where those of the one before end.
+  // The pairs of a piece start where those of the previous piece end.
   for (const auto& [length, piece] : pieces) {
     for (uint32_t i = piece ? ends[piece - 1] : 0; i < ends[piece]; ++i) {
       const auto [left, right] = pairs[i];
@@ -57,14 +58,16 @@ void MergeTrees::grow(const Model& model) {
   }
 }
 
-// Two symbols are merged to their ends side by side, and at no time may a merge across be the best.
+// Whether the texts of two symbols, side by side, become these two symbols. At no time may a merge across their border
+// be the best merge.
 //
-// We go back from the end, undoing what happened last. While x is the last symbol of the left side and y the first of
-// the right one, the best merge across has rank c; it is taken if it is the best at some moment before x or y is merged
-// away. At the last of these moments, what is merged away has its `rank`, so a smaller c is taken; and all that is
-// merged up to then has ranks below its `time`, so a larger c is not. These are the same in all but few trees; where
-// they are not and c lies between, merging itself must decide. Of equal ranks the left one is merged first.
-// `as_they_are`: a merge of the two symbols themselves counts as one across.
+// The loop goes back from the end, and undoes the last merge of the two sides. x is the last symbol of the left side, y
+// the first of the right side, and c is the rank of their merge, which is the merge across. It is taken if it is the
+// best merge at some moment before x or y becomes part of a larger symbol. The larger symbol gives two bounds. If c is
+// below its `rank`, the merge across is taken. All merges up to that moment have ranks below its `time`: if c is not
+// below it, the merge across is not taken. The two bounds are equal in most trees. If they differ and c is between
+// them, try_merging() decides. Of two merges with equal ranks, the left one comes first.
+// `as_they_are`: a merge of the two symbols themselves also counts as a merge across.
 template <bool kInOrder>
 bool MergeTrees::no_merge_across(SymbolId left, SymbolId right, bool as_they_are) const {
   const Node *x = &nodes_[left], *y = &nodes_[right];
@@ -101,7 +104,7 @@ bool MergeTrees::try_merging(SymbolId left, SymbolId right, bool as_they_are) co
   merger_.segment(both, workspace, &events);
   if (as_they_are) return workspace.segments.size() == 2 && workspace.segments[0].length == middle;
   if (workspace.segments.size() != 1) return false;
-  // What stood at the start before the last merge.
+  // The end of the first symbol before the last merge.
   uint32_t end = decode_utf8(both.data(), both.data() + both.size()).length;
   events.pop_back();
   for (const MergeEvent& event : events) {

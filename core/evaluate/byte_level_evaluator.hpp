@@ -6,8 +6,8 @@
 
 namespace piecework {
 
-// As the function of the same name for SentencePiece. `units` are pre-tokens with their context. Of `request.merges`
-// only the number counts. A token starts with a space (Ġ) where a token of SentencePiece starts with ▁.
+// Like the function of the same name for SentencePiece. `units` are pre-tokens with their context. Only the number of
+// `request.merges` is used. A space (Ġ) at the start of a token has the role that ▁ has in SentencePiece.
 Evaluation evaluate_units(const ByteLevelEncoder& encoder, UnitSet& units, const EvaluationRequest& request);
 
 }  // namespace piecework

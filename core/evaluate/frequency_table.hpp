@@ -1,4 +1,4 @@
-// How often each piece is a token, by group, while units are added up.
+// Counts how often each piece is a token, by group.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace piecework {
 
-// Most of these numbers are small, and they are reached at random: in 16 bits four times as many of them lie near the
-// processor as in 64. What does not fit is carried to a side table, so that none is lost.
+// Most of these numbers are small, and access to them is random. In 16 bits, four times as many of them fit into the
+// processor's cache as in 64 bits. The part of a number above 16 bits is in a side table, so nothing is lost.
 class FrequencyTable {
  public:
   FrequencyTable() = default;
@@ -42,7 +42,7 @@ class FrequencyTable {
     return std::all_of(high_.begin(), high_.end(), [](const auto& each) { return each.second < (1 << 16); });
   }
 
-  // [group][piece], a square at a time, so that neither side jumps through memory.
+  // Writes [group][piece], one square at a time: so neither reads nor writes jump through memory.
   template <class Number>
   void write_by_group(Number* out) const {
     constexpr size_t kSquare = 32;

@@ -16,8 +16,8 @@
 
 namespace piecework {
 
-// New values are not set: whoever makes the array longer writes them. Large arrays have huge pages, which means fewer
-// page faults, and fewer page table walks where access is random.
+// New values are not initialised: the caller writes them. Large arrays are on huge pages: there are fewer page faults,
+// and fewer page table walks if access is random.
 template <class T>
 class GrowingArray {
  public:
@@ -45,7 +45,7 @@ class GrowingArray {
     if (size * sizeof(T) > bytes_) reallocate((size + size / 8) * sizeof(T));
     size_ = size;
   }
-  // Makes room for so many values.
+  // Makes room for `size` values.
   void reserve(size_t size) {
     if (size * sizeof(T) > bytes_) reallocate(size * sizeof(T));
   }
@@ -70,7 +70,7 @@ class GrowingArray {
   }
 
 #if defined(__linux__)
-  // Large memory is whole huge pages.
+  // Rounds large sizes up to whole huge pages.
   static size_t rounded(size_t bytes) {
     return bytes < 2 * kHugePage ? bytes : (bytes + kHugePage - 1) / kHugePage * kHugePage;
   }

@@ -120,7 +120,7 @@ TEST(training_form_marks_and_replaces) {
   CHECK_EQUAL(form(options, {"a||b", true, 1}), "a\tb");
 }
 
-// The flag of a chunk is set where it does not start with ▁, so it reads as a word does.
+// The flag of a chunk is set if the chunk does not start with ▁. So counts_of() reads a chunk like a word.
 TEST(chunks_of_one_character_are_left_out) {
   CHECK_EQUAL(chunks({{"ab", 2}, {"a", 5}, {"▁ab", 1}, {"▁", 7}}, plain()), {{"ab", 2}, {"▁ab", 1}});
 }
@@ -227,7 +227,7 @@ TEST(training_by_hand) {
 TEST(training_counts_overlapping_pairs) {
   // aaa has (a, a) twice, and merges once, from the left.
   CHECK_EQUAL(merges({{"aaa", 1}, {"bc", 1}}, 3), {{"aa", 2}, {"bc", 1}, {"aaa", 1}});
-  // aaaaa becomes [aa][aa][a]. Of the two pairs left the one with fewer characters goes first.
+  // aaaaa becomes [aa][aa][a]. Two pairs are left: the one with fewer characters is merged first.
   CHECK_EQUAL(merges({{"aaaaa", 1}}, 9), {{"aa", 4}, {"aaa", 1}, {"aaaaa", 1}, {"aaaa", 0}});
 }
 
@@ -333,7 +333,7 @@ TEST(training_reports_progress_and_can_be_stopped) {
   CHECK_THROWS(Stop, train_bpe(table, plain(), 8 + 4, 0, [](uint64_t, uint64_t) { throw Stop(); }));
 }
 
-// Where training words have no ▁, a ▁ of the development text is three bytes, as in an encoded text.
+// If no training word has a ▁, each ▁ in the development text counts as three bytes, as it does in an encoded text.
 TEST(parity_training_counts_the_bytes_of_a_mark_outside_the_alphabet) {
   TrainingOptions options = plain();
   options.character_coverage = 1;

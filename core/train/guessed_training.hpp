@@ -1,4 +1,4 @@
-// Training with a guess of how rare the last merge will be.
+// Training with a guess of the frequency of the last merge.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace piecework {
 
 // Most pairs are rare, and rare pairs are seldom needed. So pairs below a guessed frequency are forgotten. If the guess
 // was too high (the vocabulary is large for the text), training runs again without it. The result is the same.
-// Rounds find no pairs that do not occur, and without a limit SentencePiece comes to those at last: so a large text is
-// tried with a limit of 1 before the limit is 0, which allows no rounds.
+// Without a limit, SentencePiece merges in the end pairs that no longer occur, and rounds do not find such pairs. So
+// the limit 0 allows no rounds, and a large text is first tried with the limit 1.
 // `make_text` gives the text and the sum of its counts.
 template <class MakeText>
 std::vector<Merge> run_with_guess(MakeText&& make_text, const std::vector<InitialSymbol>& alphabet,

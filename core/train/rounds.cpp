@@ -4,9 +4,9 @@
 // it are not needed. When none is left, the next round starts with a smaller text and a lower floor.
 //
 // The text becomes smaller in three ways. A symbol takes one position, whatever its length. The text is cut between two
-// neighbours whose frequency is below what training can need: a later pair that spans the same place cannot be more
-// frequent, so no merge crosses it. What is left of rare words is often equal, and equal rows are folded into one. A
-// row of one symbol has no pair and is dropped.
+// neighbours whose pair is too rare for training: a later pair across the cut cannot be more frequent, so no merge
+// crosses it. The cuts turn many words into equal rows, and equal rows are folded into one. A row of one symbol has no
+// pair and is dropped.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -52,7 +52,7 @@ void Trainer::fold_text() {
   }
 }
 
-// Narrow indices make short rows, which the table of rows holds without further memory.
+// Narrow indices make short rows, and the table of rows stores short rows inline.
 template <class Index, class IsCut>
 void Trainer::fold_rows(IsCut&& is_cut) {
   WordTable rows;
@@ -83,10 +83,10 @@ void Trainer::fold_rows(IsCut&& is_cut) {
   return_freed_memory();
 }
 
-// The frequency from which pairs are listed in this round. The lists of a round have at most a third as many positions
-// as the text had at first, or those of the most frequent pair.
+// Returns the lowest frequency of the pairs that this round lists. The most frequent pair is always listed. All lists
+// together have at most a third as many positions as the text had at first, unless the first list alone has more.
 uint64_t Trainer::choose_floor() const {
-  // Pairs that no longer occur are not found again, so there are no rounds where they are needed.
+  // A new round does not find pairs that no longer occur. If training needs these pairs, there are no rounds.
   if (first_size_ < rule_.large_text || least_frequency_ == 0) return least_frequency_;
   const uint64_t most = first_size_ / 3;
   std::vector<std::pair<uint64_t, uint32_t>> sizes;  // frequency, positions

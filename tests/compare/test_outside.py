@@ -55,7 +55,7 @@ def test_ids_are_those_of_the_library(outside: dict[str, Path], documents: dict[
 
 
 def test_tiktoken_agrees_with_byte_level(outside: dict[str, Path]) -> None:
-    """The same merges; words without digits and odd spaces are split alike by both patterns."""
+    """Both have the same merges. Their patterns split words without digits and without odd spaces in the same way."""
     byte_level, tiktoken = (load_tokenizer(outside[kind]) for kind in ("byte-level", "tiktoken"))
     for text in ("förska landing", "ske og på", "verland", "ð sælø 😀"):
         (one,), (other,) = byte_level.tokens_batch([text]), tiktoken.tokens_batch([text])
@@ -125,7 +125,7 @@ def test_folders_of_older_files(outside: dict[str, Path], training: list[str], t
 
 
 def test_encodings_at_hand(outside: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An encoding of a plugin on this machine; one that would have to be downloaded; one that is not there."""
+    """An encoding of a plugin on this machine, one that needs a download, and one that does not exist."""
     plugin = tmp_path / "tiktoken_ext"
     plugin.mkdir()
     (plugin / "piecework_test.py").write_text(
@@ -147,7 +147,7 @@ def test_encodings_at_hand(outside: dict[str, Path], tmp_path: Path, monkeypatch
     with pytest.raises(pw.InputError, match="tiktoken has no encoding 'o300k'; it has "):
         load_tokenizer("tiktoken:o300k")
     with pytest.raises(pw.InputError, match="own is not on this machine"):
-        load_tokenizer("tiktoken:own")  # its file counts as one to be fetched until it is in the cache
+        load_tokenizer("tiktoken:own")  # until its file is in the cache, it counts as one that needs a download
     cache = tmp_path / "cache"
     cache.mkdir()
     import hashlib

@@ -1,4 +1,4 @@
-"""Heaps' law: fitted through two sizes of a sample, and held against what larger texts have."""
+"""Heaps' law: fitted to two sizes of a sample, and compared with larger texts."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from piecework.counting.words import count_words
 
 
 def test_the_law_goes_through_what_it_was_fitted_on() -> None:
-    """Four documents of the same size; the first has 100 words, all have 200: the exponent is a half."""
+    """Four documents of the same size. The first has 100 words, all four have 200: the exponent is a half."""
     texts = [" ".join(f"{first + number:05}" for number in range(100)).encode() for first in (0, 33, 66, 100)]
     table = WordTable.fit(texts)
     assert table is not None
     law = table.law
-    # The word that opens each text is another than the same with a space before it.
+    # A word that opens a text and the same word after a space are two words.
     assert law.sample_words == len(count_words([text.decode() for text in texts])) == 203
     assert law.words(law.sample_bytes) == 203
     assert law.exponent == pytest.approx(0.51, abs=0.01)
@@ -37,7 +37,7 @@ def test_kinds_of_text_add_up() -> None:
 
 
 def test_real_text(corpus_lines: "dict[str, list[str]]") -> None:
-    """From a tenth of a book collection, what all of it has: within a quarter."""
+    """A tenth of a book collection predicts the number of words in all of it, within a quarter."""
     lines = [line.encode() for line in corpus_lines["books_sv"]]
     table = WordTable.fit(lines[::10])
     assert table is not None

@@ -1,4 +1,4 @@
-"""A field that tells the language of each record: the counts are those of the same corpus in a file per language."""
+"""A field gives the language of each record: the counts equal those of the same corpus in one file per language."""
 
 import json
 import random

@@ -1,6 +1,6 @@
-"""200 MB of text to counts on disk to a tokenizer, under a limit on memory: the tokenizer that SentencePiece trains.
+"""Counts 200 MB of text and trains from the counts, under a memory limit: the tokenizer equals SentencePiece's.
 
-The text is made up. It has more than two million distinct words, so they are read from disk in a stream, in rounds.
+The text is made up. It has more than two million distinct words, so training streams them from disk, in rounds.
 """
 
 import subprocess
@@ -23,14 +23,14 @@ SYLLABLES = [
 
 
 def write_text(path: Path) -> None:
-    """Words of one to three syllables by Zipf's law. A twentieth is drawn evenly, so that many words occur once."""
+    """Words of one to three syllables by Zipf's law. A twentieth is spread evenly, so that many words occur once."""
     two = [a + b for a in SYLLABLES for b in SYLLABLES]
     words = np.array([*SYLLABLES, *two, *(a + b for a in SYLLABLES[:16] for b in two)], dtype=object)
     draw = np.random.default_rng(1)
     with path.open("w") as file:
         written = 0
         while written < SIZE_BYTES:
-            # The tail of the law, 6 % beyond four million, is folded back.
+            # There are four million words. The 6 % of draws beyond them are folded back into the list.
             rows = words[draw.zipf(1.17, (100_000, 14)) % len(words)]
             written += file.write("".join(" ".join(row) + "\n" for row in rows.tolist()))
 

@@ -1,4 +1,4 @@
-"""Axes have round numbers that hold all values; labels keep apart and stay near."""
+"""The round numbers of an axis enclose all values. Labels keep a distance from each other and stay near."""
 
 import math
 from itertools import pairwise
