@@ -27,7 +27,7 @@ void for_each_character(std::string_view text, Use&& use) {
 
 struct VocabularySymbol {
   InitialSymbol symbol;
-  bool merges = true;  // the rules allow pieces that have it
+  bool merges = true;  // the rules allow pieces with this symbol
 };
 
 VocabularySymbol symbol_of(const std::string& text, const TrainingOptions& options) {
@@ -46,7 +46,7 @@ VocabularySymbol symbol_of(const std::string& text, const TrainingOptions& optio
   return out;
 }
 
-// Pieces that merging never makes, at every cut into two.
+// The pieces that merges never make, split into two parts in every possible way.
 ForbiddenPieces forbidden_pieces(const Encoder& encoder) {
   const Model& model = encoder.model();
   ForbiddenPieces forbidden;

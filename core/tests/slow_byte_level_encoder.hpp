@@ -10,7 +10,7 @@
 
 namespace piecework::tests {
 
-// The ids of a pre-token. Of tokens and of rules that are listed twice the last one counts.
+// The ids of a pre-token. If a token or a rule is listed twice, the last one counts.
 inline std::vector<uint32_t> slow_byte_level_encode(const ByteLevelModel& model, std::string_view pre_token) {
   const auto id_of = [&](std::string_view token) {
     const auto found = std::find(model.tokens.rbegin(), model.tokens.rend(), token);

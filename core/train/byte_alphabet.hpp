@@ -8,15 +8,15 @@
 
 namespace piecework {
 
-// The character that stands for a byte in vocabularies: the byte itself where it is a visible character of Latin-1,
-// else U+0100 and on, in the order of the bytes.
+// The character that stands for a byte in vocabularies. A byte that is a visible character of Latin-1 stands for
+// itself; the other bytes get U+0100 and the next characters, in the order of the bytes.
 std::array<char32_t, 256> byte_characters();
 
 struct ByteAlphabet {
   explicit ByteAlphabet(const std::vector<std::string>& special_tokens);
 
   std::vector<std::string> symbols;        // by id: special tokens, then bytes by the code point of their character
-  std::array<uint32_t, 256> byte_symbols;  // the id of each byte; a special token of that one character is its symbol
+  std::array<uint32_t, 256> byte_symbols;  // the id of each byte, or of a special token that is its character
 };
 
 }  // namespace piecework

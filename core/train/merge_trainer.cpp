@@ -35,8 +35,8 @@ bool Trainer::mergeable(uint32_t left, uint32_t right) const {
   return share_script(l.script, r.script);
 }
 
-// Where a piece may have ▁. Split at whitespace: only at its start, or with treat_whitespace_as_suffix only at its end.
-// Not split: anywhere but at its end, or with treat_whitespace_as_suffix at its start. Pieces of ▁ alone are an option.
+// Where a piece may have ▁. With split_by_whitespace: only at its start. Without it: anywhere except at its end.
+// treat_whitespace_as_suffix swaps start and end. allow_whitespace_only_pieces allows pieces of ▁ alone.
 bool Trainer::marks_allow(const Symbol& left, const Symbol& right) const {
   if (left.all_marks && right.all_marks) return rule_.allow_whitespace_only_pieces;
   const Symbol& outer = rule_.treat_whitespace_as_suffix ? right : left;  // the one that may have ▁

@@ -1,4 +1,4 @@
-// Where each pair is: finding pairs in the text, and merging them.
+// The positions of pairs: finds pairs in the text, and merges them.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -59,7 +59,8 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
   const uint32_t left = pair.left, right = pair.right;
   const uint32_t left_span = symbols_[left].span, span = symbols_[symbol].span;
   new_pairs_.clear();
-  // Memory of the most frequent pairs is not kept. It is given up seldom: each time it is set to zero again.
+  // The large memory that the most frequent pairs need is freed, but seldom: new memory costs time, as the system sets
+  // it to zero.
   if (new_positions_.capacity() > std::max<size_t>(kManyPositions, 16 * size_t{pair.positions})) new_positions_.clear();
   new_positions_.resize(0);
   // The new pair (symbol, left): the only one that this merge may remove again.
@@ -121,8 +122,8 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
   return merged;
 }
 
-// Where (x, symbol) is new there was (x, left), and where (symbol, x) is new there was (right, x). The frequencies of
-// those pairs fall by as much. Their lists stay as they are until compact(): merging passes over what is out of date.
+// Each new (x, symbol) was (x, left) before the merge, and each new (symbol, x) was (right, x). The frequencies of
+// these old pairs fall by the same number. Their lists do not change until compact(): apply() skips outdated positions.
 void Trainer::lower_frequencies(const Pair& pair, uint32_t symbol) {
   const auto before = [&](const NewPair& n) {
     return n.other_is_left ? std::pair(n.other, pair.left) : std::pair(pair.right, n.other);
@@ -133,7 +134,7 @@ void Trainer::lower_frequencies(const Pair& pair, uint32_t symbol) {
       index_.prefetch(l, r);
     }
     const NewPair& n = new_pairs_[i];
-    // Two occurrences side by side: what was between them was lowered with the first one's (symbol, left).
+    // Two occurrences side by side: the pair between them was lowered already, with (symbol, left) of the first one.
     if (n.other_is_left && n.other == symbol) continue;
     const auto [l, r] = before(n);
     const uint32_t lowered = index_.find(l, r);
@@ -145,8 +146,8 @@ void Trainer::lower_frequencies(const Pair& pair, uint32_t symbol) {
   }
 }
 
-// Removes the gaps between the lists of positions, and what is out of date from lists that have more than an eighth of
-// it. The lists are in the order of their pairs, so one pass is enough.
+// Removes the gaps between the lists of positions. If more than an eighth of a list is outdated, removes its outdated
+// positions too. The lists are in the order of their pairs, so one pass is enough.
 void Trainer::compact() {
   uint64_t to = 0;
   for (Pair& pair : pairs_) {

@@ -23,7 +23,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def in_store(store: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    """The same, and an environment with its address and credentials and with no others."""
+    """The address of the store. The environment has its address and credentials, and no others."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -41,7 +41,7 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkClu
 
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python as on a worker that has pyarrow, and neither this package nor what it reads with."""
+    """A Python like that of a worker: it has pyarrow, but neither this package nor its libraries for reading."""
     folder = tmp_path_factory.mktemp("bare")
     site = Path(sysconfig.get_path("purelib"))
     for name in ("pyarrow", "numpy", "pandas"):
@@ -64,7 +64,7 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster(spark_cluster: SparkCluster, bare_python: Path) -> Iterator[Cluster]:
-    """One application for all tests, since each would take the workers seconds to start."""
+    """One application for all tests, because the workers need seconds to start one."""
     conf = {**SETTINGS, "spark.pyspark.python": str(bare_python)}
     with connect(Cluster(spark_cluster.master, conf), name="tests"):
         yield Cluster(spark_cluster.master)

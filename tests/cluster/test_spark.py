@@ -1,4 +1,4 @@
-"""Counting on a real Spark cluster: the files of one machine, whatever is killed on the way."""
+"""Counting on a real Spark cluster: the files equal those of one machine, even if processes are killed."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def on_cluster(study: Study, out: Path, cluster: Cluster, **options: Any) -> tup
 
 
 class Saboteur(threading.Thread):
-    """Does something as soon as, and as often as, a task has a file open."""
+    """Calls `act` when a task has a file open: once for each process, and at most `times` times."""
 
     def __init__(self, spark_cluster: SparkCluster, file: str, act: Callable[[int], None], times: int = 1) -> None:
         super().__init__(daemon=True)
@@ -160,7 +160,7 @@ def test_pre_tokens(cluster: Cluster, tmp_path: Path) -> None:
 def test_a_task_that_fails_twice(
     study: Study, expected: dict[str, bytes], cluster: Cluster, spark_cluster: SparkCluster, tmp_path: Path
 ) -> None:
-    """The Python process of a task is killed as the system kills what takes too much memory."""
+    """The Python process of a task is killed, as the system kills a process that takes too much memory."""
     # On a busy machine a task may be done before it is seen; then all is counted again.
     for attempt in range(5):
         saboteur = Saboteur(spark_cluster, LARGEST, kill, times=2)
@@ -218,7 +218,7 @@ def test_a_stopped_count_keeps_its_finished_shards(cluster: Cluster, tmp_path: P
     study = make_study(tmp_path / "data")
     count(study, out=tmp_path / "local")
 
-    # More shards than a job has.
+    # The count has more shards than one job.
     def stop(stage: str, done: int, _total: int) -> None:
         if stage == "counting" and done:
             raise KeyboardInterrupt
@@ -255,7 +255,7 @@ def test_the_store_is_read_and_written(in_store: str, cluster: Cluster, tmp_path
 def test_a_worker_that_is_killed(
     study: Study, expected: dict[str, bytes], cluster: Cluster, spark_cluster: SparkCluster, tmp_path: Path
 ) -> None:
-    """SIGKILL to a worker, its executor and its task in the middle of a file; the last test, as one worker is left."""
+    """A worker, its executor and its task are killed within a file. The last test, because one worker is left."""
     saboteur = Saboteur(spark_cluster, LARGEST, spark_cluster.kill_worker)
     _, told = on_cluster(study, tmp_path, cluster)
     assert len(saboteur.acted) == 1

@@ -22,7 +22,7 @@ WEIGHTS = [Fraction(1), Fraction(3), Fraction(1, 7), Fraction(0), Fraction(25, 2
 
 
 def texts(draw: random.Random) -> list[str]:
-    """Of all lengths around the blocks of the hash, some empty."""
+    """Texts of all lengths around the block size of the hash; some are empty."""
     lengths = [*range(130), *(draw.randrange(128 * n - 2, 128 * n + 3) for n in range(1, 9)), 5000]
     return ["".join(draw.choice("abc åäö ▁\n🙂") for _ in range(length)) for length in lengths]
 
@@ -175,7 +175,7 @@ def test_jsonl_as_an_arrow_array(end: str, tmp_path: Path) -> None:
 
 
 def test_which_jsonl_is_read_in_the_core() -> None:
-    """A block that is plainly valid is; one with a line that needs a closer look is not."""
+    """The core reads a block that is plainly valid. It returns None if a line needs a closer look."""
 
     def texts(lines: list[str], longest: int = 1000) -> list[str] | None:
         block = "\n".join(lines).encode("utf-8", "surrogatepass")
@@ -195,7 +195,7 @@ def test_which_jsonl_is_read_in_the_core() -> None:
 
 
 def test_texts_of_all_lengths_are_placed_alike() -> None:
-    """Texts are hashed side by side, and each as it is alone: at every length up to some blocks, in any order."""
+    """Texts that are hashed side by side are placed as each text alone: for lengths up to some blocks, in any order."""
     name = NAMES[0]
     sampler = Sampler(seed=5, train=Fraction(1, 2), evaluation=Fraction(1, 4), weights={name: Fraction(1)})
     draw = random.Random(2)

@@ -1,4 +1,4 @@
-"""The paper's findings on real text, computed and shown; that they hold is not asserted."""
+"""The paper's findings on real text. The test computes and shows them; it does not assert that they hold."""
 
 import pytest
 

@@ -44,7 +44,7 @@ def test_sentencepiece_files(small: pw.Tokenizer, tmp_path: Path) -> None:
 
 
 def test_llama_files(small: pw.Tokenizer, tmp_path: Path) -> None:
-    """User-defined symbols are in added_tokens.json alone: elsewhere the converter makes control tokens of them."""
+    """User-defined symbols are only in added_tokens.json: in other files the converter makes them control tokens."""
     export(small, tmp_path, to="llama")
     ids = {piece.text: piece.id for piece in small.pieces}
     added = json.loads((tmp_path / "added_tokens.json").read_text())
@@ -69,7 +69,7 @@ def test_control_symbols_are_special(small: pw.Tokenizer, tmp_path: Path) -> Non
 
 
 def test_export_beside_the_model(small: pw.Tokenizer, tmp_path: Path) -> None:
-    """A file with the same content is no obstacle; one with other content is."""
+    """An existing file with the same content is accepted. A file with other content is an error."""
     small.save(tmp_path)
     export_hf(small, tmp_path)
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
@@ -83,7 +83,7 @@ def test_export_beside_the_model(small: pw.Tokenizer, tmp_path: Path) -> None:
 
 
 def _encoder(vocabulary: Vocabulary) -> Encoder:
-    """An encoder of these pieces, and of the unknown one that it cannot do without."""
+    """An encoder of these pieces and of the unknown piece, which every encoder needs."""
     return Encoder(
         Vocabulary(
             [*vocabulary.texts, "<unk>"], [*vocabulary.scores, 0.0], [*vocabulary.types, TYPE_NUMBERS["unknown"]]
@@ -108,7 +108,7 @@ def test_every_split_is_a_merge() -> None:
 
 
 def test_merges_and_ties_of_random_vocabularies() -> None:
-    """Against the same in a few lines of Python, with ties, and with characters that JSON escapes."""
+    """Equals a few lines of Python, also with ties and with characters that JSON escapes."""
     rng = random.Random(3)
     texts = ["".join(parts) for length in (1, 2, 3, 4) for parts in product('a▁"\\\x01é😀', repeat=length)]
     for _ in range(200):

@@ -31,7 +31,7 @@ def random_words(rng: random.Random, letters: str) -> dict[str, int]:
 
 
 def random_model(rng: random.Random, letters: str) -> tuple[pw.Tokenizer, dict[str, Any]]:
-    """A trained model, of which some are damaged: pieces dropped, scores changed or shared, slots reserved."""
+    """A trained model and its options. Some models are damaged: pieces are dropped, or scores are changed."""
     options: dict[str, Any] = {
         "max_sentencepiece_length": rng.choice((3, 5, 16)),
         "split_by_unicode_script": rng.random() < 0.7,
