@@ -8,7 +8,7 @@ from benchmarks.markdown import DASH, OUR_ARRAYS, OURS, Result, figure, our_enco
 from benchmarks.measure import Bench, Contender, contender_command, from_command_line, interleave, run, save
 from benchmarks.train import piecework_trainer
 
-# What SentencePiece does in about 5 s; the fast ones encode the whole text as well.
+# SentencePiece encodes this much in about 5 s. The fast libraries also encode the whole text.
 SAMPLE_MB = 12
 DIGEST_BYTES = 8
 NAMES = {
@@ -89,7 +89,7 @@ def measure_encoders(
 
 
 def differing(path: Path, reference: Path) -> int | None:
-    """How many documents have other ids than the reference; nothing where one of the two did not run."""
+    """How many documents have other ids than the reference, or None if one of the two did not run."""
     if not (path.exists() and reference.exists()):
         return None
     one, other = path.read_bytes(), reference.read_bytes()

@@ -80,7 +80,7 @@ def read_documents(path: Path) -> list[bytes]:
 
 
 def read_kinds(path: Path) -> list[str]:
-    """What each document of a text file is, in its order, as `shares` names it."""
+    """The kind of each document of a text file, in the order of the file. `shares` has the names of the kinds."""
     return path.with_suffix(".kinds").read_text().split("\n")
 
 
@@ -157,7 +157,7 @@ class Admission:
         self._seen: set[bytes] = set()
 
     def admit(self, document: bytes) -> bytes | None:
-        """The document's hash, or nothing where it is left out."""
+        """The document's hash, or None if it is left out."""
         digest = hashlib.blake2b(document, digest_size=16).digest()
         reason = _fault(document) or ("duplicate" if digest in self._seen else "")
         if reason:
@@ -182,7 +182,7 @@ def _fault(document: bytes) -> str:
 
 
 def _all_documents(corpus: Path, admission: Admission) -> Iterator[tuple[str, bytes]]:
-    # In the order of their hashes, so that any prefix has the same mix: 20 MB is 100 MB in small.
+    # Documents are in the order of their hashes, so any prefix has the same mix: 20 MB are a small copy of 100 MB.
     base = []
     for pool in (_corpus(corpus), _standard_library()):
         for kind, document in pool:

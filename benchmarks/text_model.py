@@ -1,9 +1,9 @@
-"""A model of one language's text, from which text of any size can be made with the statistics of real text.
+"""A model of one language's text. It makes text of any size with the statistics of real text.
 
-Real text is the template. Its frequent words stay as they are. Each word that occurs at most RARE times is a slot: in
-the text that is made, a slot holds a new word at the rate of Heaps' law, else a new word from before. So the number of
-distinct words grows as measured; new words become frequent as in Simon's process, by being drawn again in proportion
-to how often they occurred; and lines, spaces, punctuation and frequent words are those of real text.
+Real text is the template. Its frequent words stay as they are. Each word that occurs at most RARE times is a slot. In
+the text that is made, a slot holds a new word at the rate of Heaps' law; otherwise it repeats an earlier new word. So
+the number of distinct words grows as measured. New words become frequent as in Simon's process: a word is repeated in
+proportion to how often it occurred. Lines, spaces, punctuation and frequent words are those of real text.
 """
 
 import math
@@ -80,7 +80,7 @@ class TextModel:
 
 
 class CharacterModel:
-    """Makes words whose every character follows the CONTEXT characters before it somewhere in the words given."""
+    """Makes words. Each character follows the CONTEXT characters before it somewhere in the given words too."""
 
     def __init__(self, data: Array, starts: Array, ends: Array) -> None:
         most = max(1, MOST_MODEL_CHARACTERS // 12)
@@ -92,7 +92,7 @@ class CharacterModel:
         text = spans.tobytes().decode("utf-8", "replace")
         codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
         self.codes = np.concatenate([np.full(CONTEXT, 10, np.uint32), codes])
-        # The context of a position: the characters before it in its word; a word's start stands for what is before it.
+        # The context of a position: the characters before it in its word. Before the word's first one stand newlines.
         in_word = np.arange(len(self.codes)) - np.maximum.accumulate(
             np.where(np.concatenate([[True], self.codes[:-1] == 10]), np.arange(len(self.codes)), 0)
         )

@@ -69,7 +69,7 @@ def _documents(path: Path) -> list[str]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """As `--dist loadfile`, but folders whose tests share something stay together."""
+    """Like `--dist loadfile`, but folders whose tests share something stay together."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByFileOrFolder(LoadFileScheduling):

@@ -16,7 +16,7 @@
 namespace piecework {
 namespace {
 
-// Tables of the languages: training and development, by language.
+// Pairs the training table of each language with its development table.
 std::vector<ParityTables> parity_tables(const std::vector<const WordTable*>& training,
                                         const std::vector<const WordTable*>& development) {
   if (training.size() != development.size()) throw std::invalid_argument("a development table for each language");
@@ -25,7 +25,7 @@ std::vector<ParityTables> parity_tables(const std::vector<const WordTable*>& tra
   return tables;
 }
 
-// Calls the Python function once for each pass: it gives an iterator of word tables.
+// Calls the Python function once for each pass. The function returns an iterator of word tables.
 WordTables tables_of(const nb::callable& read) {
   return [read](const std::function<void(const WordTable&)>& visit) {
     nb::gil_scoped_acquire locked;

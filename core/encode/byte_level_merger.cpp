@@ -17,7 +17,7 @@ constexpr size_t kFew = 64;  // bytes; up to here a scan for the best pair beats
 
 ByteLevelMerger::ByteLevelMerger(const ByteLevelModel& model)
     : size_(model.tokens.size()), byte_ranks_(256 * 256, kNoRank) {
-  // So that a rule fits in 64 bits.
+  // With this limit, a rule fits in 64 bits.
   const size_t size = std::max(model.tokens.size(), model.merges ? model.merges->size() : 0);
   if (size >= 1 << kBits) throw ModelError("more than 2 million tokens or merges");
   std::array<bool, 256> has_byte{};
@@ -81,7 +81,7 @@ void ByteLevelMerger::put_rules(const std::vector<uint64_t>& rules) {
     const uint64_t hash = hash_pair(rule >> 2 * kBits, rule >> kBits & ((1 << kBits) - 1));
     size_t at = hash & mask_;
     while (rules_[at] != kNoRule && rules_[at] >> kBits != rule >> kBits) at = (at + 1) & mask_;
-    rules_[at] = rule;  // of a merge that is listed twice the later counts, as in tokenizers
+    rules_[at] = rule;  // if a merge is listed twice, the later one counts, as in tokenizers
     filter_[hash >> 40 & filter_mask_] |= uint64_t{1} << (hash >> 58);
   }
   for (size_t left = 0; left < 256; ++left) {
@@ -109,7 +109,7 @@ uint32_t* ByteLevelMerger::merge(std::string_view pre_token, uint32_t* out) cons
   return pre_token.size() <= kFew ? merge_few(pre_token, out) : merge_many(pre_token, out);
 }
 
-// ranks[i] is of the merge of the symbols i and i + 1. The symbols are in `out` and stay side by side.
+// ranks[i] is the rank of merging the symbols i and i + 1. The symbols are in `out` and stay side by side.
 uint32_t* ByteLevelMerger::merge_few(std::string_view pre_token, uint32_t* out) const {
   const auto* bytes = reinterpret_cast<const unsigned char*>(pre_token.data());
   size_t n = pre_token.size();
@@ -123,7 +123,7 @@ uint32_t* ByteLevelMerger::merge_few(std::string_view pre_token, uint32_t* out) 
     uint32_t best = kNoRank;
     size_t at = 0;
     for (size_t i = 0; i + 1 < n; ++i) {
-      const bool better = ranks[i] < best;  // of equal ones the leftmost
+      const bool better = ranks[i] < best;  // the leftmost of equal ranks
       at = better ? i : at;
       best = better ? ranks[i] : best;
     }

@@ -14,11 +14,11 @@
 
 namespace piecework {
 
-// The id of a piece, or above these the number of a character that is no piece but part of one.
+// The id of a piece, or a higher number for a character that is part of a piece, but is no piece itself.
 using SymbolId = uint32_t;
 inline constexpr SymbolId kNoSymbol = UINT32_MAX;
 
-// A token of a unit, with its range in bytes. `symbol` is the id of a piece, or is not below the number of pieces.
+// A token of a unit, with its range in bytes. `symbol` is the id of a piece, or a number after the ids of the pieces.
 struct Segment {
   SymbolId symbol;
   uint32_t begin, length;
@@ -59,7 +59,7 @@ class Merger {
   size_t symbol_count() const { return ranks_.size() + characters_.size(); }
   // The characters that are symbols, but no pieces.
   const std::vector<char32_t>& characters() const { return characters_; }
-  // Whether some piece has these two bytes side by side, the end of one character and the start of the next.
+  // Whether some piece has these two bytes side by side: the last byte of a character and the first of the next one.
   bool joins(unsigned char left, unsigned char right) const { return joined_[static_cast<size_t>(left) << 8 | right]; }
 
  private:

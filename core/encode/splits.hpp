@@ -13,13 +13,13 @@
 
 namespace piecework {
 
-// A cut: indices of the text and of its two parts. A part that is one character need not be in the list: kNotFound.
+// A cut: indices of the text and of its two parts. A part of one character may be missing in the list: kNotFound.
 struct Split {
   uint32_t text, left, right;
   uint32_t left_bytes;
 };
 
-// Calls `use` with each split. Empty texts are not in the list; of equal ones the first is meant.
+// Calls `use` with each split. Empty texts of the list are ignored. Of equal texts, the first one is used.
 //
 // The texts are visited in the order of their bytes, so a text comes after the texts that it starts with. These are on
 // a stack, and only the rest of the text after each of them is looked up. Many look-ups are done at a time, so that the

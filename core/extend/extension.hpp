@@ -1,7 +1,7 @@
 // Continues BPE training from the vocabulary of a tokenizer, on the counts of new text.
 //
 // The text is encoded with the old tokenizer, and its tokens are the symbols that training starts with. So at every
-// step the symbols are the encoding of the text with the pieces so far, and a new piece is reached by encoding.
+// step the symbols are the encoding of the text with the pieces so far, and encoding can produce each new piece.
 // docs/extend.md has the definition and the proof.
 #pragma once
 
@@ -28,9 +28,9 @@ Extension extend_bpe(const Encoder& encoder, const WordTable& words, const Train
                      uint64_t minimum_frequency, const Progress& progress);
 
 struct ByteLevelVocabulary {
-  std::vector<std::string> tokens;   // by id, as bytes; empty where text never becomes that id
+  std::vector<std::string> tokens;   // by id, as bytes; empty if text is never encoded as this id
   std::vector<std::string> cut_out;  // special and added tokens, which never merge with text
-  bool merges_any_split = false;     // the tokenizer has ranks and no merges, as tiktoken
+  bool merges_any_split = false;     // the tokenizer has ranks and no merges, like tiktoken
 };
 
 Extension extend_byte_level_bpe(const ByteLevelEncoder& encoder, const ByteLevelVocabulary& vocabulary,

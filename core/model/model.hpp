@@ -1,4 +1,4 @@
-// A SentencePiece model as the encoder takes it: pieces and the settings that change what they mean.
+// A SentencePiece model as the encoder needs it: the pieces, and the settings that change how they are used.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ Normalizer make_normalizer(const Model& model);
 // The normalizer of a counted unit: the same without the dummy prefix.
 Normalizer make_unit_normalizer(const Model& model);
 
-// The piece as it stands in normalised text, where a plain space stands for ▁; empty where it never does.
+// The piece as it appears in normalised text, which has plain spaces for ▁; empty if it never appears there.
 std::string normalized_piece(const Model& model, size_t id);
 
-// The byte that a piece <0xNN> stands for, or -1 where the text is of another form.
+// The byte that a piece <0xNN> stands for, or -1 if the text has another form.
 int byte_of(std::string_view piece);
 
 struct ModelError : std::runtime_error {

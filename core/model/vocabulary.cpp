@@ -15,7 +15,7 @@ namespace piecework {
 
 namespace {
 
-// Tags of protobuf, a field's number and how it is written: of the pieces in a model, and of the fields of a piece.
+// Tags of protobuf: the number and the wire type of a field. kPieces is a field of the model, the others of a piece.
 constexpr uint64_t kPieces = 1 << 3 | 2;
 constexpr uint64_t kText = 1 << 3 | 2, kScore = 2 << 3 | 5, kType = 3 << 3 | 0;
 
@@ -35,7 +35,7 @@ class MessageReader {
     throw damaged();
   }
 
-  // A field's number and how it is written. Protobuf has no field 0.
+  // The number and the wire type of a field. Protobuf has no field 0.
   uint64_t tag() {
     const uint64_t value = number();
     if (value >> 3 == 0) throw damaged();
@@ -49,7 +49,7 @@ class MessageReader {
     return taken;
   }
 
-  // The value after a tag that nobody here asks for.
+  // Skips the value after a tag that is not needed here.
   void skip(uint64_t tag) {
     for (size_t open_groups = 0;; tag = this->tag()) {
       switch (tag & 7) {
@@ -95,7 +95,7 @@ void add_piece(MessageReader message, Vocabulary& vocabulary) {
     } else if (tag == kScore) {
       std::memcpy(&score, message.take(sizeof score).data(), sizeof score);
     } else if (tag == kType) {
-      // A kind that is not known counts as none: protobuf has it so.
+      // An unknown type is ignored, as protobuf requires.
       const auto number = static_cast<uint32_t>(message.number());
       if (number >= 1 && number <= 6) type = static_cast<PieceType>(number);
     } else {
@@ -113,7 +113,7 @@ bool is_run(std::string_view text) {
   return text.empty();
 }
 
-// The score, or the lowest where a damaged model has none that could be compared.
+// The score, or the lowest number if a damaged model has NaN, which cannot be compared.
 float ordered(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
 
 }  // namespace
@@ -156,7 +156,7 @@ std::string vocab_text(const Vocabulary& vocabulary) {
   char score[16];  // six digits, a sign, a point, an exponent
   for (size_t id = 0; id < vocabulary.size(); ++id) {
     const float value = std::isnan(vocabulary.scores[id]) ? std::abs(vocabulary.scores[id]) : vocabulary.scores[id];
-    // Training gives whole numbers, which are written faster as such; -0 is none.
+    // Training gives whole numbers, and these are written faster as integers. An integer cannot be -0.
     const bool whole = value > -1e6F && value < 0 && value == std::trunc(value);
     char* end = whole ? std::to_chars(score, std::end(score), static_cast<int32_t>(value)).ptr
                       : std::to_chars(score, std::end(score), value, std::chars_format::general, 6).ptr;

@@ -41,7 +41,7 @@ CLASHES = """() => [...document.querySelectorAll('figure .chart svg')]
   })"""
 
 
-# Texts of the page whose contrast with what is behind them is too low; those of charts are computed from the palette.
+# Texts of the page with too little contrast to their background. Texts in charts are tested with the palette instead.
 FAINT = """() => {
   const channels = (text) => text.match(/[\\d.]+/g).map(Number);
   const luminance = (rgb) => rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
@@ -64,7 +64,7 @@ FAINT = """() => {
 }"""
 
 
-# All that is folded, opened.
+# Opens everything that is folded.
 UNFOLD = "() => document.querySelectorAll('details').forEach(each => { each.open = true; })"
 
 
@@ -75,7 +75,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def address(pages: dict[str, Path], request: pytest.FixtureRequest) -> str:
-    """The report of a study, which is run when it is first asked for."""
+    """The report of a study. The study runs when its report is first needed."""
     name = request.param
     if name not in pages:
         languages, settings = STUDIES[name]

@@ -80,7 +80,7 @@ def test_ids_are_those_of_tokenizers(
     oracle = tokenizers.Tokenizer.from_str(byte_level.json_bytes.decode())
     pw.tokenize(corpus_file, byte_level, out=tmp_path / "ids", to=to, eos="<|endoftext|>", threads=1)
     end = oracle.token_to_id("<|endoftext|>")
-    # A special token that is written out in a text is plain text here; tokenizers cannot be told so for all of them.
+    # Here a special token within a text is plain text. tokenizers has no setting for this that works for all tokens.
     plain = [text for text in texts if "<|endoftext|>" not in text]
     found = [ids for ids, text in zip(read_dataset(tmp_path / "ids", to), texts, strict=True) if text in plain]
     assert found == [[*oracle.encode(text).ids, end] for text in plain]
@@ -124,7 +124,7 @@ def test_no_document_and_empty_documents(tmp_path: Path, to: str) -> None:
         assert [len(document) for document in READERS[to][0](tmp_path / name)] == lengths
 
 
-# More than 2³² tokens. What would be 24 GB of ids is left out, or is a hole in a sparse file.
+# More than 2³² tokens. Their 24 GB of ids are not written: they are left out, or are a hole in a sparse file.
 HUGE = np.array([2_000_000_000, 2_000_000_000, 2_000_000_000, 5], "<u4")
 HUGE_ENDS = [2_000_000_000, 4_000_000_000, 6_000_000_000, 6_000_000_005]
 
@@ -158,7 +158,7 @@ def test_numpy_past_four_billion_tokens(tmp_path: Path) -> None:
 
 
 def test_more_pieces_than_uint16_holds(tmp_path: Path, byte_level: pw.ByteLevelTokenizer) -> None:
-    """A vocabulary of 70,000: the ids of its last pieces are in every format as they are."""
+    """A vocabulary of 70,000: every format holds the ids of its last pieces unchanged."""
     own = byte_level.model
     tokens = [*own.tokens, *[b""] * (70_000 - len(own.tokens))]
     tokenizer = pw.ByteLevelTokenizer(replace(own, tokens=tokens, special_tokens={"<|last|>": 69_999}))
@@ -183,7 +183,7 @@ def test_an_id_never_overflows(tokenizer: pw.Tokenizer) -> None:
 
 
 def test_long_documents_are_taken(tmp_path: Path, tokenizer: pw.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Longer than counting takes; the limit of datasets is lowered here to see that it holds."""
+    """Documents may be longer than in counting. The limit of datasets is lowered here, to test that it holds."""
     assert worker.LIMITS.document_bytes > 300_000_000
     path = tmp_path / "a.jsonl"
     long = "tack så mycket " * LONG_WORDS

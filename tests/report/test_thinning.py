@@ -1,4 +1,4 @@
-"""A curve of 64,000 points is drawn with few, and looks the same."""
+"""A curve of 64,000 points is drawn with few points, and looks the same."""
 
 import numpy as np
 import pytest
