@@ -39,7 +39,7 @@ UNITS: "dict[str, Unit]" = {"counting": "bytes", "merging": "tables"}
     help="Memory limit, as 2GB; on Spark, of each task [default: half of the free memory].",
 )
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
-@click.option("--allow-empty", is_flag=True, help="Go on where a subset loses all its documents.")
+@click.option("--allow-empty", is_flag=True, help="Continue if a subset loses all its documents.")
 @click.option("--dry-run", is_flag=True, help="List the files and estimate the sample, time and memory; write nothing.")
 @click.option("--force", is_flag=True, help="Count again and replace existing counts.")
 @click.option("--json", "as_json", is_flag=True, help="Write a summary as a JSON object.")

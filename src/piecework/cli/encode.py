@@ -44,7 +44,9 @@ def command(
     text_field: str,
     arguments: tuple[str, ...],
 ) -> None:
-    """Encode TEXT, each line of a text FILE (or of stdin), or each document of a JSONL or Parquet FILE, into a line.
+    """Encode TEXT, each line of a text FILE (or of stdin), or each document of a JSONL or Parquet FILE.
+
+    Each text gives one line of output.
 
     FILE may be compressed (.gz, .zst). An argument that names no file is TEXT. Offsets count characters; the
     end is exclusive.
@@ -123,7 +125,7 @@ def _encode(terminal: Terminal, model: Path, output: str, batches: Iterator[list
     for lines in batches:
         stdout.write(write(tokenizer, [line.decode(errors=REPLACE_EACH_BYTE) for line in lines]))
         stdout.flush()
-    # No next command is suggested in a pipe: it has one.
+    # In a pipe the next command is already there, so none is suggested.
     if sys.stdout.isatty() and terminal.is_interactive:
         terminal.suggest("decode", "--model", model)
 

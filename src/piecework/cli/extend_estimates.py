@@ -36,7 +36,7 @@ class ExtensionEstimates:
     """Languages that were not learned from."""
 
     def listed(self) -> list[int]:
-        """The numbers of pieces to show: none, then halves of all."""
+        """The numbers of new pieces to show: 0, then all of them halved several times."""
         if self.replaced:
             return []
         return sorted({0, self.added, *(self.added >> shift for shift in range(1, 6))})

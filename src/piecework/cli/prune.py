@@ -1,4 +1,4 @@
-"""`piecework edit --prune`: gives the ids of pieces that are only steps to the next merges."""
+"""`piecework edit --prune`: some pieces are only steps to longer ones; the next merges take their ids."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

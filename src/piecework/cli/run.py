@@ -31,7 +31,7 @@ DEFAULT_STUDY = Path("study.toml")
 @cluster_options
 @click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
 @click.option("--memory", type=SizeType(), help="Memory limit for counting, as 2GB [default: half of the free memory].")
-@click.option("--allow-empty", is_flag=True, help="Go on where a subset loses all its documents.")
+@click.option("--allow-empty", is_flag=True, help="Continue if a subset loses all its documents.")
 @click.option("--latex", is_flag=True, help="Also write the paper's tables as LaTeX, into results/latex.")
 @click.option(
     "--force", is_flag=True, help="Run every stage again, and replace the output of other studies in the folder."

@@ -82,9 +82,9 @@ class KnownTokenizer:
     carriers: tuple[Carrier, ...]
     aliases: tuple[str, ...] = ()
     pre_tokenizer: str = ""
-    """What cuts text, if the files do not say it."""
+    """The pre-tokenizer, if the files do not name it."""
     special_tokens: Mapping[str, int] = field(default_factory=dict)
-    """With their ids, if the files do not have them."""
+    """The special tokens and their ids, if the files do not have them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,12 +45,12 @@ class PassageChoice:
 
     @property
     def standing(self) -> tuple[bool, bool, int] | None:
-        """The sort key of the best passage so far: whether its document trains, whether it is short, its hash."""
+        """The sort key of the best passage so far: is its document for training, is it short, its hash."""
         best = self.best
         return None if best is None else (best.is_trained_on, best.is_short, best.rank)
 
     def offer(self, text: bytes, placement: Placement) -> None:
-        """Take the document's passage if it is better than the best so far; most are refused at a glance."""
+        """Take the document's passage if it is better than the best so far. Most are refused before they are cut."""
         best = self.best
         is_trained_on = not placement.evaluation
         if best is not None:

@@ -33,8 +33,8 @@ _BATCH_BYTES = 16 << 20
 class WordCounts:
     """How often each word occurs.
 
-    A word stands as the text has it: a word that opens a line has no ▁, any other has one for the space before it.
-    So one table serves recipes with and without `add_dummy_prefix`.
+    Words are kept as they are in the text: a word at the start of a line has no ▁, any other word has one for the space
+    before it. So one table serves recipes with and without `add_dummy_prefix`.
 
     >>> counts = WordCounts.from_mapping({"Hej": 1, "▁på": 2})
     >>> counts += WordCounts.from_mapping({"▁på": 3})
@@ -59,7 +59,7 @@ class WordCounts:
         self.normalization = normalization
         """How text was normalised before it was counted, as `Normalization.settings` gives it; None if it was not."""
         self.split: Split = split
-        """What a row is. In rows that are no words, a further ▁ of a whitespace run is a space."""
+        """What a row is. In rows that are not words, a further ▁ of a whitespace run is a space."""
         self.max_sentence_length = max_sentence_length
         """Longer lines (in bytes) were left out; None if there was no limit."""
         self.clean_up = clean_up
@@ -69,7 +69,7 @@ class WordCounts:
         self.long_lines = long_lines
         """Lines left out because they are longer than the limit that was given."""
         self.invalid_bytes = invalid_bytes
-        """Bytes that were no UTF-8 and were counted as U+FFFD."""
+        """Bytes that were not UTF-8 and were counted as U+FFFD."""
         self.rare: RareWords | None = None
         """The words that `min_count` left out; None without it."""
 

@@ -32,7 +32,7 @@ class EncodingSettings:
     sizes: tuple[int, ...]
     """The vocabulary sizes to encode with."""
     resized: tuple[bytes, ...]
-    """The tokenizer in each size, pickled: making one takes longer. Empty if it is the tokenizer itself."""
+    """The tokenizer in each size, pickled, because making it takes longer. Empty bytes stand for `tokenizer` itself."""
     widths: tuple[int, ...]
     """The bytes of an id, for each size."""
     before: tuple[int, ...]
@@ -102,7 +102,7 @@ class DocumentEncoder:
         return re.compile("|".join(map(re.escape, self._tokenizer.model.added_tokens)))
 
     def _encode_added(self, documents: Documents, extra: tuple[int, ...]) -> EncodedBatch | None:
-        """Encodes one by one documents of which some have added tokens; None if none has."""
+        """Encodes the documents one by one if any has added tokens; None if none has."""
         assert self._added is not None
         assert isinstance(self._tokenizer, ByteLevelTokenizer)
         texts = _as_strings(documents)

@@ -198,7 +198,7 @@ def divide(numerator: Array, denominator: Array) -> Array:
     units="eval_plain",
 )
 def fertility(tokens: Array, starts: Array) -> tuple[Array, Array]:
-    """The paper's: tokens / tokens that start with ▁, after removal of punctuation."""
+    """The paper's fertility: tokens / tokens that start with ▁, after removal of punctuation."""
     return tokens, starts
 
 
@@ -210,7 +210,7 @@ def fertility(tokens: Array, starts: Array) -> tuple[Array, Array]:
     units="eval_plain",
 )
 def continued_words(continued: Array, starts: Array) -> tuple[Array, Array]:
-    """The paper's: tokens that start with ▁ and are continued / tokens that start with ▁, without punctuation."""
+    """Of the tokens that start with ▁, the share that are continued, without punctuation, as in the paper."""
     return continued, starts
 
 

@@ -1,4 +1,4 @@
-"""`piecework.run`: a whole study, into a folder that is checked and locked first."""
+"""`piecework.run`: runs a whole study; its output folder is checked and locked first."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(
 ) -> StudyResults:
     """Samples, counts, trains, evaluates and reports a study, into the folder `out` (default: out/<name>).
 
-    A stage runs only if its inputs or settings have changed: a second run does nothing, a new recipe re-reads nothing,
+    A stage runs only if its inputs or settings have changed: a second run does nothing, a new recipe reads no document,
     and a killed run resumes. `force` runs every stage, and takes over a folder that holds something else. `latex` also
     writes the paper's tables as LaTeX. With a `cluster` the documents are counted there. A subset that loses all its
     documents is an EmptySubsetError, unless `allow_empty`. Each further recipe is a study in `out`/recipes/<name>.

@@ -57,7 +57,7 @@ class SizedByteLevel:
             joins[0] = 0  # nothing is before the first byte
         is_first = (np.frombuffer(text.encode(), np.uint8) & 0xC0) != 0x80
         characters = np.cumsum(is_first) - 1
-        # A boundary that no size has is none: the bytes of a token that is cut out as a whole.
+        # A token that is cut out as a whole has no boundary between its bytes at any size.
         inner = ~is_first & (joins > 0)
         return Cuts(joins[is_first], characters[inner], joins[inner])
 

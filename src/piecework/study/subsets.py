@@ -65,7 +65,7 @@ class Subset:
 
 
 def distinct_files(subsets: Iterable[Subset]) -> list[InputFile]:
-    """The files of subsets; those that several languages share are there once."""
+    """The files of subsets; a file that several languages share is listed once."""
     return list(dict.fromkeys(file for subset in subsets for file in subset.files))
 
 
@@ -84,10 +84,10 @@ class _Found:
     """A subset while its files are being collected."""
 
     key: KeyPath
-    """The key of the first entry that has files for it."""
+    """The key of the first entry that has files for the subset."""
     settings: _Settings
     files: dict[object, InputFile] = field(default_factory=dict)
-    """By what identifies a file."""
+    """The files, each under the key that identifies it."""
 
 
 def find_subsets(study: StudySettings) -> list[Subset]:
@@ -304,7 +304,7 @@ def _check_tokenizers(study: StudySettings, mistakes: list[Mistake]) -> None:
 
 
 def _check_samples(study: StudySettings, subsets: Sequence[Subset], mistakes: list[Mistake]) -> None:
-    """Checks that the evaluation sample of every subset leaves half of its documents to training."""
+    """Checks that the evaluation sample of every subset leaves half of its documents for training."""
     used = [subset for subset in subsets if subset.weight]
     if not used:
         if subsets:

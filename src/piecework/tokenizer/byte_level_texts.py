@@ -1,8 +1,8 @@
 """Texts in which every token of a byte-level tokenizer occurs.
 
-A token that is made of whole characters is mostly a text of its own. One that starts or ends inside a character is
-completed to characters in several ways until an encoding has it. If every token occurs, every merge is performed: a
-token is made by its merge alone.
+A token that is made of whole characters is mostly a text of its own. A token that starts or ends inside a character is
+completed to characters in several ways, until an encoding contains it. If every token occurs, every merge is performed:
+only its own merge makes a token.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def export_llama(tokenizer: Tokenizer, folder: str | Path, *, force: bool = Fals
 
 
 def export_token_bytes(tokenizer: Tokenizer | ByteLevelTokenizer, folder: str | Path, *, force: bool = False) -> Export:
-    """For training code: `token_bytes.npy` has the bytes of text that each id stands for, to compute bits per byte."""
+    """For training code: `token_bytes.npy` has the number of bytes of each id, to compute bits per byte."""
     return _write({"token_bytes.npy": token_bytes_file(tokenizer)}, folder, force=force)
 
 

@@ -27,9 +27,9 @@ def load_tokenizer(source: str | os.PathLike[str]) -> AnyTokenizer:
     """The tokenizer in a file or folder, a well-known one such as "gpt-4o", or an encoding as "tiktoken:cl100k_base".
 
     A file is a SentencePiece `.model`, a `tokenizer.json` or a `.tiktoken` file; the type is detected from the content.
-    A folder is searched for these files, and loaded by `transformers` if it has their older files instead. A BPE
-    `.model` gives a `Tokenizer`, a byte-level BPE a `ByteLevelTokenizer`: these run in the core. The other kinds run in
-    their own library, from the extra `hf`.
+    A folder is searched for these files. If it has older files of `transformers` instead, `transformers` loads it. A
+    BPE `.model` gives a `Tokenizer`, a byte-level BPE gives a `ByteLevelTokenizer`: these run in the core. The other
+    kinds run in their own library, from the extra `hf`.
     """
     # The modules below import packages of the extra, which take long to import.
     name = os.fspath(source)
@@ -85,7 +85,7 @@ def _load_json(path: Path, data: bytes) -> AnyTokenizer:
         model = load_model(path)
     except UnsupportedPartsError:
         return load_json(data, source=str(path))
-    # A pattern of its own runs in `tokenizers` anyway, and there it is faster as a whole.
+    # A pattern that the core does not know runs in `tokenizers` anyway: running the whole tokenizer there is faster.
     if not model.pre_tokenizer.is_native:
         return load_json(data, source=str(path))
     return ByteLevelTokenizer(model, source=str(path))

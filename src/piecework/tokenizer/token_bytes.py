@@ -1,4 +1,4 @@
-"""The bytes of text that each id stands for, to compute bits per byte from the loss of a model."""
+"""The number of bytes of text that each id stands for, to compute bits per byte from the loss of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["token_bytes", "token_bytes_file"]
 
 
 def token_bytes(tokenizer: Tokenizer | ByteLevelTokenizer) -> npt.NDArray[np.int32]:
-    """For each id, the bytes of UTF-8 that it stands for; 0 for special, unknown and unused ids.
+    """For each id, the number of UTF-8 bytes that it stands for; 0 for special, unknown and unused ids.
 
     The bytes of a text's tokens add up to the bytes of the text. With a dummy prefix there is one more: the space that
     encoding adds. Bits per byte are the sum of losses in nats over this sum, divided by ln 2.
