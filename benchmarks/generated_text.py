@@ -36,7 +36,7 @@ def language_of(kind: str) -> str:
 
 
 class Seen:
-    """Which words exist already, roughly: a few new words are taken for known ones, and never the reverse."""
+    """Which words exist already, roughly: a few new words are taken for known words, but known words never for new."""
 
     def __init__(self) -> None:
         self._seen = np.zeros(SEEN_SLOTS, np.bool_)
@@ -119,7 +119,7 @@ class Writer:
         return result.tobytes()
 
     def _fill_slots(self, new: Array) -> Array:
-        """The word of each slot: a new one, or one of those written before, each as likely as it is frequent."""
+        """The word of each slot: a new word, or an earlier one with a probability in proportion to its frequency."""
         if not self._written and len(new):
             new[0] = True
         chosen = np.empty(len(new), np.int64)

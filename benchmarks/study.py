@@ -7,7 +7,8 @@ thread, and once on as many threads as Piecework has. There are two settings:
 
 - paper: nine tenths of the documents train and a tenth evaluates, as in the paper. SentencePiece encodes for the two
   metrics of the paper, fertility and continued words: the documents without punctuation.
-- halves: half of the documents train and half evaluate. SentencePiece encodes them as they are too, for all metrics.
+- halves: half of the documents train and half evaluate. SentencePiece encodes them also with punctuation, for all
+  metrics.
 """
 
 import importlib
@@ -103,7 +104,7 @@ def measure_study(bench: Bench, setting: str) -> dict[str, Any]:
 
 
 def ratios(ours: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """SentencePiece's cost divided by piecework's; none where one of its parts failed."""
+    """SentencePiece's cost divided by piecework's. There is no ratio if one of SentencePiece's parts failed."""
     if ours["state"] != "ok" or any(each["state"] != "ok" for each in theirs.values()):
         return {}
     found = {}
@@ -245,7 +246,7 @@ def train(folder: str, name: str) -> dict[str, Any]:
     multilingual, _, size = name.partition("-")
     files = sorted((work / "lines").glob("*.txt" if size else f"{multilingual}.txt"))
     arguments = study.recipe.sentencepiece_arguments() | {"num_threads": THREADS, "minloglevel": 2}
-    # The whitespace runs, 23 pieces, are put in afterwards.
+    # The whitespace runs, 23 pieces, are added afterwards.
     arguments["vocab_size"] = int(size or study.recipe.vocab_size) - 23
     (work / "sentencepiece").mkdir(exist_ok=True)
     sentencepiece.SentencePieceTrainer.train(

@@ -41,7 +41,7 @@ GUIDE_MARKS = ("<!-- cluster -->", "<!-- /cluster -->")
 
 
 def readme_section(results: dict[str, Result]) -> list[str]:
-    """One line a peer and task: what the README shows."""
+    """One line for each peer and task, for the README."""
     rows: list[list[str]] = []
     if train := results.get("train"):
         ours = train["contenders"][OURS]
@@ -225,7 +225,7 @@ def main() -> None:
 
 
 def replace_part(path: Path, marks: tuple[str, str], lines: Sequence[str]) -> None:
-    """Put lines in place of what a file has between two marks."""
+    """Replace the part of a file between two marks with lines."""
     text = path.read_text()
     if not all(mark in text for mark in marks):
         raise SystemExit(f"{path}: needs a line {marks[0]} and, after it, a line {marks[1]}")

@@ -21,7 +21,7 @@ CATALOGUES = {
     "th": ("th",),
     "zh": ("zh_Hans", "zh_CN"),
 }
-"""Languages by the names of their catalogues. English is what they translate."""
+"""Languages by the names of their catalogues. English is the language that they translate."""
 
 LANGUAGES = sorted([*CATALOGUES, "en"])
 WITHOUT_SPACES = ["ja", "th", "zh"]

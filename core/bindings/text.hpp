@@ -13,9 +13,9 @@ namespace piecework {
 
 namespace nb = nanobind;
 
-// The characters of a str that is ASCII, where they are in it; nothing for another str.
+// The characters of an ASCII str, without a copy; nothing for any other str.
 inline std::optional<std::string_view> ascii_of(PyObject* str) {
-#ifdef Py_LIMITED_API  // the stable ABI has no macro for it; of an ASCII str the cached UTF-8 is the str itself
+#ifdef Py_LIMITED_API  // the stable ABI has no macro for this; the UTF-8 of an ASCII str is the str itself, and no copy
   if (!nb::cast<bool>(nb::handle(str).attr("isascii")())) return std::nullopt;
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(str, &size);
@@ -32,8 +32,8 @@ inline std::string_view view_of(PyObject* bytes) {
   return {PyBytes_AsString(bytes), static_cast<size_t>(PyBytes_Size(bytes))};
 }
 
-// Views of the UTF-8 of Python strings or bytes, and what keeps them alive. Strings are not asked for their cached
-// UTF-8: that would double the memory of the caller's texts for as long as they live.
+// Views of the UTF-8 of Python strings or bytes, and the objects that keep them alive. Python could cache the UTF-8 in
+// each str. This is avoided: it would double the memory of the caller's texts for as long as they live.
 class TextBatch {
  public:
   explicit TextBatch(size_t n = 0) { views.reserve(n); }
@@ -76,7 +76,7 @@ inline TextBatch texts_of(nb::sequence texts) {
   return batch;
 }
 
-// Appends a str as UTF-8. Nothing is kept in the str for as long as it lives.
+// Appends a str as UTF-8, and caches nothing in the str.
 inline void append_str(std::string& out, nb::handle text) {
   PyObject* object = text.ptr();
   if (!PyUnicode_Check(object)) throw nb::type_error("a text must be str");
@@ -93,7 +93,7 @@ inline void append_str(std::string& out, nb::handle text) {
   Py_DECREF(utf8);
 }
 
-// A path as the system has it, which may be no valid text.
+// A path in the bytes that the system uses. They may not be valid text.
 inline std::string path_of(nb::bytes path) { return {path.c_str(), path.size()}; }
 
 inline std::vector<std::string> paths_of(const std::vector<nb::bytes>& paths) {

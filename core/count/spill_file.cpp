@@ -78,7 +78,7 @@ bool SpillReader::next() {
     at_ += available;
     rest -= available;
   }
-  // Keys come in order: merging damaged ones would give wrong sums.
+  // Keys must be in order: otherwise merging would give wrong sums.
   const bool is_greater = key_.size() > shared && static_cast<unsigned char>(key_[shared]) > replaced;
   if (!is_greater && !is_first_) throw DamagedSpill(path_ + " is damaged: its keys are not in order");
   is_first_ = false;

@@ -15,7 +15,7 @@
 
 namespace piecework {
 
-// What each token of a vocabulary is in a smaller one.
+// The ids of each token of a vocabulary in a smaller vocabulary.
 class SmallerIds {
  public:
   // `ids`: for each token of the larger vocabulary its ids in the smaller one. `spaces`: the length of a token that is
@@ -46,9 +46,9 @@ class SmallerIds {
   uint32_t largest_ = 0;
 };
 
-// The same as a table of ids of one width. Nearly all tokens have at most three ids: all three are written without
-// looking, and the next token goes after the first `count`. That is four times as fast as a loop over the ids, whose
-// end the processor cannot predict.
+// The same as a table of ids of one width. Nearly all tokens have at most three ids: three are always written, and the
+// next token goes after the first `count` of them. This is four times as fast as a loop over the ids, because the
+// processor cannot predict the end of such a loop.
 template <class Id>
 class SmallerTable {
  public:
@@ -63,7 +63,7 @@ class SmallerTable {
   static constexpr Id kRun = 4;
   struct Entry {
     Id ids[kShort];
-    Id count;  // kRun more for a run of spaces; 0 if there are more ids, or none
+    Id count;  // plus kRun for a run of spaces; 0 if there are more than kShort ids, or none
   };
   std::vector<Entry> entries_;
   std::shared_ptr<const SmallerIds> smaller_;

@@ -15,7 +15,7 @@ namespace {
 // Evaluates the units of one thread.
 class Worker : public UnitAccumulator {
  public:
-  // `smaller` is null where no sizes are asked for.
+  // `smaller` is null if the request has no sizes.
   Worker(const Encoder& encoder, const UnitSet& units, const EvaluationRequest& request, const Layout& layout,
          const SmallerSizes* smaller)
       : UnitAccumulator(units, request, layout, encoder.model().size()),
@@ -123,16 +123,16 @@ class Worker : public UnitAccumulator {
     size_t token = 0;
     for (const Range& word : words_) {
       while (token < tokens_.size() && tokens_[token].end <= word.begin) ++token;
-      // Split if the token that holds its first byte is not the one that holds its last. The bytes of one character all
-      // have its range, so those are told apart by the next token.
+      // A word is split if its first and its last byte are in different tokens. All byte tokens of a character have the
+      // range of the character, so the next token must be compared too.
       const bool one = token < tokens_.size() && tokens_[token].end >= word.end &&
                        (token + 1 == tokens_.size() || tokens_[token + 1].begin >= word.end);
       use(word, one ? &tokens_[token] : nullptr);
     }
   }
 
-  // The same for every size: what holds without any merge, and what changes from a number of merges on. Tokens of text
-  // are left to their frequencies.
+  // The same for every size: the totals without any merge, and changes that hold from a number of merges on. Tokens of
+  // text are not counted here: finish() computes their number from their frequencies.
   void by_size() {
     changes_.clear();
     const auto spaces = static_cast<uint32_t>(std::min(text_.find_first_not_of(' '), text_.size()));
@@ -149,8 +149,8 @@ class Worker : public UnitAccumulator {
       for (size_t s = 0; s < at_sizes_.size(); ++s) at_sizes_[s].tokens += tokens[s];
     }
     if (has_text && tokens_[first_of_text_].begin < spaces) {
-      // A token starts with the last space. It does so from some merge on; before that the space is part of the run,
-      // and none of the tokens that this one is made of.
+      // A token starts with the last space, but only from some merge on. Before that merge, the space is part of the
+      // run, and of none of the tokens that this token is made of.
       const TracedToken& token = tokens_[first_of_text_];
       const auto shorter = static_cast<int64_t>(run_tokens(spaces - 1));
       --base_.tokens;
@@ -165,7 +165,7 @@ class Worker : public UnitAccumulator {
     complete_sizes();
   }
 
-  // What `add_to_curve` needs in a moment, far apart in memory.
+  // Prefetches the numbers that `add_to_curve` changes next. They are far apart in memory.
   void fetch_curve(size_t number) {
     for (const Change& change : changes_) {
       __builtin_prefetch(&result.curve[number * (request_.merges.size() + 1) + change.from], 1);
@@ -175,7 +175,7 @@ class Worker : public UnitAccumulator {
     }
   }
 
-  // Into how many tokens a run of spaces falls that no word takes from.
+  // The number of tokens of a run of spaces, if no word takes a space from the run.
   size_t run_tokens(uint32_t spaces) {
     while (run_tokens_.size() <= spaces && run_tokens_.size() < kMemorised) {
       run_tokens_.push_back(encoder_.count_tokens(std::string(run_tokens_.size(), ' ')));
@@ -192,16 +192,17 @@ class Worker : public UnitAccumulator {
   // Of the current unit.
   std::string_view text_;
   std::string normalized_;
-  bool followed_ = false;  // a newline comes after it, which starts nothing
+  bool followed_ = false;  // a newline comes after it; its token does not start with a space
   std::vector<TracedToken> tokens_;
   std::vector<Range> words_;
-  size_t first_of_text_ = 0;               // of the tokens, those before it are all of spaces
-  uint32_t spaces_ = 0, joined_from_ = 0;  // from how many merges on a token starts with the last of them; 0: none does
+  size_t first_of_text_ = 0;  // index of the first token that has more than spaces
+  // Spaces before the text, and from how many merges on a token starts with the last of them; 0: no token does.
+  uint32_t spaces_ = 0, joined_from_ = 0;
 
   std::vector<size_t> run_tokens_;
   // By group, spaces and from: see Detached.
   std::map<std::tuple<uint64_t, uint64_t, uint64_t>, uint64_t> detached_;
-  // [curve][piece]: how often each is a token, those of spaces left out.
+  // [curve][piece]: how often each piece is a token. Tokens of spaces are left out.
   std::vector<std::vector<int64_t>> text_tokens_;
 };
 
@@ -236,7 +237,7 @@ bool smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& me
   for (size_t group = 0; group < groups; ++group) {
     std::copy_n(frequencies.begin() + static_cast<ptrdiff_t>(group * pieces), pieces, group_frequencies.begin());
     smaller.take_apart(group_frequencies.data(), kept, [](uint32_t, uint64_t) {});
-    // Splitting a token that starts with a space leaves the space alone, but it belongs to the spaces before it.
+    // If a token that starts with a space is split, its space becomes a token. But it belongs to the spaces before it.
     for (const auto& [_, spaces, from, count] : by_group[group]) {
       if (from <= kept) continue;
       const auto add = [&](uint64_t length, uint64_t times) {

@@ -72,7 +72,7 @@ void fuzz_extending(Random& random) {
     }
   }
   REQUIRE((std::set<std::string>(larger.pieces.begin(), larger.pieces.end()).size() == larger.pieces.size()));
-  // Without a piece for it, ▁ becomes bytes, which are ▁ again.
+  // If ▁ is no piece, it is encoded as bytes, and decoding gives ▁ instead of a space.
   const bool has_mark = std::count(larger.pieces.begin(), larger.pieces.end(), kSpaceMarkUtf8) > 0;
   const Encoder extended(larger);
   for (int i = 0; i < 3; ++i) {

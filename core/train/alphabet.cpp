@@ -29,7 +29,7 @@ CharacterRule character_rule(char32_t code, const TrainingOptions& options) {
   const bool digit = is_digit(code);
   ScriptSpan span;
   if (!options.split_by_unicode_script || code == kSpaceMark) {
-    // ▁ has no script, and without the rule no character has one. It keeps the script of what comes before it.
+    // ▁ has no script; without the rule no character has one. So the script of the text before it goes on.
   } else if (digit && !options.split_by_number) {
     span.first = kAnyScript;
   } else {
@@ -101,7 +101,7 @@ Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, con
       uint64_t length = form.marked;
       counts[kSpaceMark] += form.marked ? word.count : 0;
       for (const char *p = form.text.data(), *last = p + form.text.size(); p < last;) {
-        if (*p > ' ') {  // ASCII: what most text is, and signed characters of other bytes are negative
+        if (*p > ' ') {  // ASCII, as most text is; other bytes are negative as signed characters
           counts[static_cast<unsigned char>(*p++)] += word.count;
           ++length;
           continue;
@@ -188,7 +188,7 @@ class PlainWords {
   }
 
  private:
-  std::array<uint8_t, 256> scripts_{};  // 1 more than the script; 0: not for these words
+  std::array<uint8_t, 256> scripts_{};  // 1 more than the script; 0: a word with this byte is not plain
 };
 
 }  // namespace
@@ -208,7 +208,7 @@ WordTable split_into_chunks(const WordTables& tables, const Alphabet& alphabet, 
       if (word.count == 0) continue;
       if (plain.contains(word.bytes)) {
         const bool has_mark = mark_merges && (options.add_dummy_prefix || !word.opens_line);
-        // A short word has 24 bytes of its table to itself.
+        // A short word has 24 bytes of its own in the table, and all of them may be read.
         const char* const limit = word.bytes.data() + std::max<size_t>(word.bytes.size(), ShortKey::kMaxLength + 1);
         if (has_mark || word.bytes.size() >= 2) chunks.queue(word.bytes, !has_mark, word.count, limit);
         continue;

@@ -1,9 +1,9 @@
 // Parity-aware BPE: each merge is the best one for the language that is worst off, and applies to all languages.
 //
-// Worst off is the language whose development text has most tokens at that moment, of equal ones the first. Its best
-// pair is the most frequent one of its own training text; ties as in the other kinds of training for words, and for
-// bytes as in Hugging Face's ParityBpeTrainer: the greater pair of strings. A language without a pair that is frequent
-// enough is left out from then on.
+// The language that is worst off has the most tokens in its development text at that moment; if several have the same
+// number, it is the first of them. Its best pair is the most frequent pair of its own training text. Ties in word
+// training are resolved as in the other kinds of training. In byte-level training the greater pair of strings wins, as
+// in Hugging Face's ParityBpeTrainer. A language is left out as soon as it has no pair that is frequent enough.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct ParityTables {
   const WordTable* development;
 };
 
-// As train_bpe. The alphabet is that of `all_words`, the training tables of all languages together.
+// Like train_bpe. The alphabet is that of `all_words`, the training tables of all languages together.
 TrainingResult train_parity_bpe(const WordTable& all_words, const std::vector<ParityTables>& languages,
                                 const TrainingOptions& options, uint64_t vocab_size, uint64_t minimum_frequency,
                                 const Progress& progress);
 
-// As train_byte_level_bpe, with the merges of ParityBpeTrainer.
+// Like train_byte_level_bpe, with the merges of ParityBpeTrainer.
 ByteLevelTrainingResult train_parity_byte_level_bpe(const std::vector<ParityTables>& languages,
                                                     const ByteLevelTrainingOptions& options, uint64_t vocab_size,
                                                     const Progress& progress);

@@ -103,7 +103,7 @@ def test_other_kinds_of_sentencepiece_are_refused_with_the_reason(run: Run, tmp_
 
 
 def test_replacing_in_a_byte_level_tokenizer_is_verified(run: Run, tmp_path: Path) -> None:
-    """New pieces have the ids of old ones, so ids do not rise in the order of merges; a wrong id is found still."""
+    """New pieces have the ids of old ones, so ids do not rise in the order of merges. A wrong id is still found."""
     old = pw.train(made_up_lines(60), pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=400))
     old.save(tmp_path / "old")
     write(tmp_path / "new_is.txt", ["það er að segja að þetta er það sem við þurfum"] * 3)

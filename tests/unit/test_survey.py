@@ -1,4 +1,4 @@
-"""What `piecework init` makes of the names in a folder."""
+"""The patterns that `piecework init` finds for the names in a folder."""
 
 import json
 from pathlib import Path
