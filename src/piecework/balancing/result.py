@@ -46,7 +46,7 @@ class Balance:
     elapsed_s: float
     cpu_s: float
     path: tuple[Mapping[str, float], ...]
-    """For each training of the search, the largest residual and the spread of the text that chooses."""
+    """For each training of the search, the largest residual and the spread, on the text that chooses the weights."""
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:

@@ -22,15 +22,15 @@ __all__ = ["LearningText", "read_counts", "read_documents"]
 
 @dataclass(frozen=True)
 class LearningText:
-    """The text to learn from: its counts, and ways to more of it."""
+    """The text to learn from: its counts, and functions that give its other counts and samples."""
 
     training: Any
     every_language: Callable[[], Any]
-    """The counts of all languages, by which old pieces are kept or replaced."""
+    """The counts of all languages. They decide which old pieces are replaced."""
     own_samples: Callable[[], dict[str, TextSample]]
     kind: str
     all_learned: bool
-    """No text is of a language that is not learned from."""
+    """Whether every language of the text is learned from."""
     paths: Sequence[str | os.PathLike[str]] = field(default_factory=list)
 
     def source(self) -> Sequence[str | os.PathLike[str]]:
@@ -111,7 +111,7 @@ def read_documents(
         counted(languages or list(texts)),
         lambda: counted(list(texts)),
         lambda: _document_samples(texts),
-        "the documents of --data, of which some were learned from",
+        "the documents of --data, some of which were learned from",
         languages is None or {*languages} == {*texts},
         source,
     )

@@ -55,7 +55,7 @@ class DocumentCounter:
     def add_evaluation(self, documents: Sequence[str | bytes], buckets: list[int], prefix: bytes = b"") -> None:
         """Count the units of each document in its bucket. `prefix`, a code token, is put before each document.
 
-        Not where pre-tokens are counted: there a special token is no text.
+        Pre-tokens are counted without the prefix: there a special token is not text.
         """
         self._counter.add_evaluation(documents, buckets, prefix)
 

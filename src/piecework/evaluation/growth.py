@@ -28,7 +28,7 @@ class Growth:
     """Tokens of one language by the number of added pieces."""
 
     tokens: Array
-    """[32 buckets][0 to all added pieces]. If pieces were replaced, 0 is the vocabulary without them."""
+    """[32 buckets][0 to all added pieces]. If pieces were replaced, index 0 is the vocabulary without the old ones."""
     before: Array
     """Of the old tokenizer, [32 buckets]."""
     words: Array

@@ -181,7 +181,7 @@ class StoredTables(Mapping[str, Table]):
         if name not in TITLES or not path.exists():
             raise KeyError(name)
         try:
-            # Not read_table, which imports pyarrow.dataset, and that pandas: most of a second.
+            # Not read_table: it imports pyarrow.dataset, which imports pandas. That takes most of a second.
             with pq.ParquetFile(self._verify(path)) as file:
                 return Table(file.read(), title=TITLES[name])
         except (OSError, pa.ArrowException) as error:
