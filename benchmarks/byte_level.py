@@ -32,7 +32,7 @@ ENCODERS = {
     "gigatoken": "gigatoken (arrays)",
     "gigatoken-lists": "gigatoken (lists)",
 }
-# What `tokenizers` encodes in about 5 s; the fast ones encode the whole text as well.
+# `tokenizers` encodes this much in about 5 s. The fast libraries also encode the whole text.
 SAMPLE_MB = 12
 FAST = ("piecework", "piecework-arrays", "tiktoken", "gigatoken", "gigatoken-lists")
 

@@ -16,7 +16,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // a tokenizer that lives until the process ends is no mistake
   m.doc() = "The native core of Piecework: counting, training, encoding. Use the piecework package instead.";
 
-  // A file that cannot be opened, read or written.
+  // A std::system_error becomes an OSError: a file cannot be opened, read or written.
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -9,7 +9,7 @@
 namespace piecework {
 namespace {
 
-constexpr size_t kReadable = 32;  // bytes after the document, so that short keys are read at once
+constexpr size_t kReadable = 32;  // bytes after the document, so that each short key is read in one step
 
 bool starts_with_whitespace(std::string_view text) {
   if (!kMayBeWhitespace[static_cast<unsigned char>(text[0])]) return false;
@@ -47,7 +47,7 @@ void PreTokenUnitCounter::count(uint8_t bucket, WordTable& table) {
                           [&](std::string_view pre_token) { ends_.push_back(size += pre_token.size()); });
   text_.append(kReadable, '\0');
   const std::string_view text = text_;
-  bool open_word = false;  // the pre-token before ends within a word
+  bool open_word = false;  // the previous pre-token ends within a word
   for (size_t i = 0, begin = 1; i < ends_.size(); begin = ends_[i++]) {
     const std::string_view pre_token = text.substr(begin, ends_[i] - begin);
     const bool has_next = i + 1 < ends_.size();

@@ -17,7 +17,7 @@ constexpr size_t kStep = 16;
 
 bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
 
-// How many of 16 bytes, from the first on, stand for themselves in a JSON string.
+// How many of 16 bytes come before the first control character, quote or backslash.
 size_t leading_plain(const char* bytes) {
 #if defined(__x86_64__)
   const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
@@ -32,7 +32,7 @@ size_t leading_plain(const char* bytes) {
 #endif
 }
 
-// Reads the objects of a block. Every function returns false where the line needs a closer look.
+// Reads the objects of a block. Every function returns false if the line needs a closer look.
 class Reader {
  public:
   Reader(std::string_view block, std::string_view field, size_t longest, LineDocuments& documents)
@@ -55,7 +55,8 @@ class Reader {
   size_t size() const { return size_; }
 
  private:
-  // False at the end of the block. What else the standard library's strip() removes is left to a closer look.
+  // False at the end of the block. Other characters that Python's strip() removes are not skipped: a line with them
+  // needs a closer look.
   bool skip_blank_lines() {
     while (at_ < last_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
     return at_ < last_;
@@ -70,11 +71,11 @@ class Reader {
     return true;
   }
 
-  // An object that is a line: keeps its field as a document.
+  // Reads the object of a line, and keeps its field as a document.
   bool object() {
     if (!skip('{')) return false;
     const size_t start = size_;
-    size_t end = start;  // of what is kept
+    size_t end = start;  // of the document
     do {
       skip_spaces();
       if (!string()) return false;
@@ -94,7 +95,7 @@ class Reader {
     return true;
   }
 
-  // A value that nobody asks for.
+  // Skips a value that is not needed.
   bool value(int depth) {
     skip_spaces();
     if (at_ == last_ || depth > kMaxDepth) return false;
@@ -164,7 +165,8 @@ class Reader {
     return true;
   }
 
-  // Appends what a string stands for. That is never longer than the string, so the output has room for 16 bytes more.
+  // Reads a string and appends its text. The text is never longer than the string, so the output always has room for 16
+  // more bytes.
   bool string() {
     if (at_ == last_ || *at_ != '"') return false;
     ++at_;

@@ -1,4 +1,4 @@
-// The lines of a block of text, each of which is a document: those that are not blank, without a final carriage return.
+// The lines of a block of text that are not blank. Each is a document, without a final carriage return.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct LineDocuments {
 
 inline bool is_blank(std::string_view text) {
   while (!text.empty()) {
-    if (!kMayBeWhitespace[static_cast<unsigned char>(text[0])]) return false;  // nearly always at once
+    if (!kMayBeWhitespace[static_cast<unsigned char>(text[0])]) return false;  // nearly always at the first byte
     const Decoded c = decode_utf8(text.data(), text.data() + text.size());
     if (!is_whitespace(c.code)) return false;
     text.remove_prefix(c.length);

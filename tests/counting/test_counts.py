@@ -1,4 +1,4 @@
-"""The counts are those of an obvious reference, with ==, and who counts how makes no difference to a single byte."""
+"""The counts equal those of an obvious reference exactly. Layout, threads and memory change no byte."""
 
 import tempfile
 from fractions import Fraction
@@ -56,7 +56,7 @@ WORDS = st.text(alphabet="ab▁▅ ,.\n\t\r\0é\u0301日🙂-", max_size=12)
     table_bytes=st.sampled_from([0, 1 << 30]),
 )
 @settings(max_examples=60)
-@patch("os.fsync", new=lambda _: None)  # which takes most of the time, on a disk
+@patch("os.fsync", new=lambda _: None)  # on a disk, fsync takes most of the time
 def test_random_corpora(
     corpus: dict[str, list[str]],
     seed: int,
@@ -131,7 +131,7 @@ def test_same_files_whatever_the_layout(
 
 
 def test_a_memory_limit_that_forces_spilling(tmp_path: Path) -> None:
-    """Words by the hundred thousand, none like another, in the least memory that there can be."""
+    """Hundreds of thousands of distinct words, with the lowest memory limit that is possible."""
     words = [f"{number * 2654435761 % 2**32:x}" * 8 for number in range(500_000)]
     write(tmp_path / "a_x-0.jsonl", [" ".join(words[start : start + 50]) for start in range(0, len(words), 50)])
     study = make_study(tmp_path, sampling={"train": "70%", "eval": "30%"})

@@ -13,13 +13,13 @@ import piecework as pw
 
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 SIZE_TOTALS = ("tokens", "starts", "continued", "split_words")
-# What str.split() splits at.
+# The characters at which str.split() splits.
 WHITESPACE = np.array([code for code in range(0x3001) if chr(code).isspace()])
 
 
 @dataclass
 class Direct:
-    """What plain counting gives."""
+    """The totals of plain counting."""
 
     totals: Counter[str] = field(default_factory=Counter)
     frequencies: Counter[int] = field(default_factory=Counter)
@@ -37,12 +37,12 @@ def plain(text: str) -> str:
 
 
 def texts_of(kind: str, texts: list[str]) -> list[str]:
-    """The texts that a table of units is of."""
+    """The texts that this kind of table counts: without punctuation for "eval_plain"."""
     return [plain(text) for text in texts] if kind == "eval_plain" else texts
 
 
 def count_directly(tokenizer: pw.Tokenizer, texts: Iterable[str]) -> Direct:
-    """Token by token, in plain Python."""
+    """Counts token by token, in plain Python."""
     model = processor(tokenizer)
     found = Direct()
     totals = found.totals
@@ -93,7 +93,7 @@ def owners_of_bytes(
 
 
 def count_with_arrays(tokenizer: pw.Tokenizer, texts: list[str]) -> dict[str, int]:
-    """The same four totals with numpy, for much text; the model has to have byte fallback."""
+    """The same four totals with numpy, for large texts. The model must have byte fallback."""
     model = processor(tokenizer)
     starts = np.array([piece.text.startswith("▁") for piece in tokenizer.pieces])
     lengths = np.array(

@@ -142,7 +142,7 @@ def test_tabs_are_learned_since_0_2_3() -> None:
 
 
 def test_mistral(sentencepiece: Release) -> None:
-    """The recipe that the specs of Mistral's models tell, at a size that the text allows."""
+    """The recipe in the specs of Mistral's models, at a size that the text allows."""
     recipe = pw.Recipe(
         vocab_size=4_000,
         character_coverage=0.99995,

@@ -1,4 +1,4 @@
-"""A study that has been run, once for all tests and copied for each."""
+"""A finished study. It runs once for all tests, and each test gets a copy."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,7 @@ from pipeline.studies import run_study, write_study
 
 @pytest.fixture(scope="session")
 def run_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a study that has been run; not to be changed."""
+    """The folder of the finished study. Tests must not change it."""
     folder = tmp_path_factory.mktemp("study") / "small"
     _, warnings = run_study(write_study(folder))
     assert warnings == []
@@ -19,6 +19,6 @@ def run_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def study(run_once: Path, tmp_path: Path) -> Path:
-    """The file of a study that has been run, in a folder of its own. What belongs together has moved together."""
+    """The study file in a copy of the finished study. The corpus and the results are in the same folder."""
     shutil.copytree(run_once, tmp_path / "small")
     return tmp_path / "small" / "study.toml"

@@ -1,4 +1,4 @@
-"""A study as a whole: what it leaves behind, and what of it is done again when something changes."""
+"""A study as a whole: the files that it writes, and the files that it makes again when something changes."""
 
 import json
 import re

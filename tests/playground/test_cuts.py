@@ -16,7 +16,7 @@ def assert_equals_resized(sized: SizedTokenizer, smaller: dict[int, pw.Tokenizer
     for size, resized in smaller.items():
         tokens = resized.token_columns(text)
         assert cuts.token_count(size) == len(tokens) == len(resized.encode(text)), (size, text)
-        # Bytes of one character but the last have no width; nor has the prefix, which ends before the first one.
+        # Only the last byte of a character has a width. The prefix has none: it ends before the first character.
         is_byte = np.array([resized.pieces[i].type == "byte" for i in tokens.ids], bool)
         ends = tokens.ends[~(is_byte & (tokens.starts == tokens.ends))]
         assert np.flatnonzero(cuts.is_cut(size)).tolist() == ends[:-1].tolist(), (size, text)
@@ -51,7 +51,7 @@ def test_worked_example() -> None:
 
 
 def test_a_run_of_spaces_gives_its_last_one_to_the_word() -> None:
-    # Below the size that joins ▁ to the word there are three ▁ in a row, from it on two: ▁▁▁ goes, ▁▁ comes.
+    # Below the size that joins ▁ to the word, the run has three ▁. From that size on it has two: ▁▁ replaces ▁▁▁.
     sized = SizedTokenizer(PAPER)
     joins = sized.cuts("a   regnar").joins
     leaves = int(joins[4])
