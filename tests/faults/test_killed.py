@@ -156,7 +156,7 @@ def long_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(folder, {"books_sv": made_up_corpus(1000)["books_sv"]})
     block = (folder / "books_sv-00000.jsonl").read_bytes()
     with (folder / "books_sv-00000.jsonl").open("ab") as file:
-        for _ in range(150_000_000 // len(block)):
+        for _ in range(400_000_000 // len(block)):
             file.write(block)
     (folder / "study.toml").write_text(STUDY)
     return folder / "study.toml"
@@ -185,10 +185,15 @@ def test_a_second_process_is_refused(long_study: Path, tmp_path: Path) -> None:
     try:
         wait_until((tmp_path / "counts" / ".lock").exists)
         wait_until(lambda: bool(list(tmp_path.rglob("*unfinished*"))))
+        stopped = [process.pid, *children(process.pid)]
+        for pid in stopped:  # so that it is at work for as long as this takes
+            os.kill(pid, signal.SIGSTOP)
         message = rf"another process \({process.pid}\) is at work in this folder; wait for it to end"
         with pytest.raises(InputError, match=message):
             count(make_study(long_study.parent), out=tmp_path)
         assert list(tmp_path.rglob("*unfinished*")), "what the first one is at was removed"
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
     finally:
         process.kill()
         process.communicate()
