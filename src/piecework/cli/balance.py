@@ -71,8 +71,8 @@ class TargetsType(ParamType[dict[str, float]]):
 @click.option(
     "--goal",
     type=click.Choice(["equal", "at-most", "targets"]),
-    help="equal: all languages cost the same, which makes the highest cost lowest. at-most: none costs more than "
-    "--limit. targets: these languages cost what --target says.  [default: equal]",
+    help="equal: all languages cost the same, so the highest cost is as low as possible. at-most: no language costs "
+    "more than --limit. targets: these languages cost what --target says.  [default: equal]",
 )
 @click.option("--limit", type=float, metavar="COST", help="The highest cost, as 1.05; implies --goal at-most.")
 @click.option("--target", "targets", type=TargetsType(), help="As is=1.10,code=1; implies --goal targets.")

@@ -66,7 +66,7 @@ class Lengths(ParamType[tuple[int, int]]):
     show_default=True,
     help="If other pieces become unreachable: refuse the edit, keep them, or drop them too.",
 )
-@click.option("--prune", is_flag=True, help="Give the ids of pieces that are only steps to the next merges.")
+@click.option("--prune", is_flag=True, help="The next merges take the ids of pieces that are only steps.")
 @click.option("--counts", type=LocationType(), help="With --prune: the counts that the model was trained on.")
 @click.option(
     "--larger",

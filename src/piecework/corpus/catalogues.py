@@ -48,9 +48,9 @@ def _text(data: bytes, offset: int, order: str) -> str:
 def parallel_documents(catalogues: Mapping[str, Mapping[Message, str]], *, english: str) -> dict[str, list[str]]:
     """Parallel documents: document n says the same in every language.
 
-    A message is used if all catalogues have it and a translation differs from the English text. Most messages are short,
-    so neighbours in English order share a document. They are alike ("Add a family", "Add a person"); apart, they could
-    be on both sides of the sample. `english` is the name for the language of the messages themselves.
+    A message is used if all catalogues have it and a translation differs from the English text. Most messages are
+    short, so neighbours in English order share a document. They are alike ("Add a family", "Add a person"); apart, they
+    could be on both sides of the sample. `english` is the name for the language of the messages themselves.
 
     >>> catalogue = {("_Add a person", 0): "_Lägg till en person", ("%s", 0): "%s"}
     >>> parallel_documents({"sv": catalogue}, english="en")

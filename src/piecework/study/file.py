@@ -31,7 +31,7 @@ _DEEP_KEY = re.compile(
 
 
 def load_settings(path: Path, settings_class: type[Settings], *, check_corpus: bool = True) -> Settings:
-    """Read the file; a StudyError has all of its mistakes, those of the corpus included unless told otherwise."""
+    """Read the file. A StudyError has all of its mistakes; with `check_corpus`, those of the corpus too."""
     settings, text, syntax = _parse(_read(path), path)
     lines = key_lines(text)
     study, wrong = _valid_part(settings_class, settings, path, lines)
@@ -51,7 +51,7 @@ def load_settings(path: Path, settings_class: type[Settings], *, check_corpus: b
 def _valid_part(
     settings_class: type[Settings], settings: dict[str, Any], path: Path, lines: dict[KeyPath, int]
 ) -> tuple[Settings, dict[KeyPath, WrongKey]]:
-    """The study without its wrong settings, and these.
+    """The study without its wrong settings, and the wrong settings.
 
     pydantic compares settings with each other only where each is valid. So the wrong ones are removed and the rest is
     validated again, until no mistake hides another.
@@ -78,7 +78,7 @@ _ANY_CORPUS = {"path": "{language}"}
 
 
 def _without(settings: dict[str, Any], key: KeyPath) -> dict[str, Any]:
-    """The settings without that key; of a list, nothing is left."""
+    """The settings without that key. If the key is inside a list, the whole list is removed."""
     name, *deeper = key
     inside = settings.get(str(name))
     rest = {other: value for other, value in settings.items() if other != name}
@@ -88,7 +88,7 @@ def _without(settings: dict[str, Any], key: KeyPath) -> dict[str, Any]:
 
 
 def _inconsistencies(study: StudySettings, wrong: Mapping[KeyPath, WrongKey]) -> Iterator[tuple[KeyPath, str]]:
-    """Those of the study, but for comparisons with a setting that is wrong itself."""
+    """The inconsistencies of the study, without comparisons with a setting that is wrong itself."""
     unknown = {key[1] if len(key) > 1 else "preset" for key in wrong if key[0] == "recipe"}
     for key, message in study.inconsistencies():
         compared = "vocab_size" if key[0] == "analysis" else "user_defined_symbols"
@@ -113,8 +113,8 @@ def _read(path: Path) -> str:
 def _parse(text: str, path: Path) -> tuple[dict[str, Any], str, list[Mistake]]:
     """The settings, the text that they stand in, and mistakes in TOML itself.
 
-    tomllib stops at the first. Lines that hold one are blanked and the rest is read again, to report others as well;
-    where the mistake may reach over several lines, or hides a table's name, there is no going on.
+    tomllib stops at the first mistake. To report others too, its line is blanked and the text is read again. Reading
+    ends if the mistake may span several lines or hides a table's name.
     """
     mistakes: list[Mistake] = []
     if deep := _DEEP_KEY.search(text):
@@ -188,7 +188,7 @@ def _default_name(path: Path) -> dict[str, str]:
 
 
 def _stands_alone(wrong: WrongKey, lines: Mapping[KeyPath, int]) -> bool:
-    """Whether it is a mistake whatever other lines say: lines that are not valid TOML are missing here."""
+    """Whether it is a mistake regardless of other lines. Lines that are not valid TOML are missing here."""
     key = wrong.key
     is_value = key in lines and not any(other != key and other[: len(key)] == key for other in lines)
     return wrong.is_unknown or (is_value and not wrong.compares)

@@ -112,7 +112,7 @@ _ModelProto = _declare()
 
 
 class NotAModelError(ModelError):
-    """The bytes are no protobuf message."""
+    """The bytes are not a protobuf message."""
 
 
 def new_specs() -> Any:

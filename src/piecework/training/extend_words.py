@@ -118,7 +118,7 @@ def _fallback(tokenizer: Tokenizer, character: str) -> tuple[int, ...]:
 
 
 def _joined_unknown(ids: Sequence[int], unknown: int) -> tuple[int, ...]:
-    """The ids with one unknown token for neighbours, as encoding gives them."""
+    """The ids, with one unknown token in place of several neighbouring ones, as encoding gives them."""
     return tuple(number for at, number in enumerate(ids) if number != unknown or not at or ids[at - 1] != unknown)
 
 
@@ -133,7 +133,7 @@ def _with_pieces(tokenizer: Tokenizer, added: Sequence[NewPiece]) -> Tokenizer:
             types.append(NORMAL)
         texts[piece.id], scores[piece.id], types[piece.id] = piece.text, score, NORMAL
     specs: Any = deepcopy(tokenizer._specs)
-    specs.ClearField("self_test_data")  # samples of the ids before
+    specs.ClearField("self_test_data")  # samples with the ids of the old tokenizer
     specs.trainer_spec.vocab_size = len(texts)
     extended = Tokenizer(_core.Vocabulary(texts, scores, types), specs, texts=texts)
     extended.extended_from = tokenizer.vocab_size
