@@ -38,7 +38,7 @@ void PreTokenCounter::add(const std::vector<std::string_view>& documents, bool k
 }
 
 void PreTokenCounter::add_lines(std::string_view block) {
-  // Validated together, and cut into one part per thread.
+  // The block is validated as a whole, and cut into one part per thread.
   const bool valid = find_invalid_utf8(block) == block.size();
   const auto end_of_line = [&](size_t at) {
     const size_t newline = at < block.size() ? block.find('\n', at) : block.npos;

@@ -11,8 +11,8 @@
 
 namespace piecework {
 
-// Pre-tokens and their counts. A pre-token is a word that opens a line: it stands as it is, and a space in it is a
-// space.
+// Pre-tokens and their counts. A pre-token is stored like a word that opens a line: it gets no ▁, and its spaces stay
+// spaces.
 class PreTokenTable {
  public:
   // Adds the pre-tokens of a document, each with the count `copies`. Invalid UTF-8 becomes one U+FFFD for each bad

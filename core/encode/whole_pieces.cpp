@@ -8,8 +8,8 @@
 namespace piecework {
 namespace {
 
-// Whether nothing merges with what stands around a piece: a character that is in no piece, or before it the longest
-// of the user-defined symbols that start alike.
+// Whether a piece never merges with its frame. The frame must be characters that are in no piece. The text before the
+// piece may also be a user-defined symbol, if no longer symbol starts with it.
 bool keeps_apart(const Encoder& encoder, const Frame& frame) {
   const Model& model = encoder.model();
   const auto is_border = [&](const std::string& text) {
@@ -36,7 +36,7 @@ std::vector<uint8_t> whole_pieces(const Encoder& encoder, const Frame& frame) {
   std::string texts;
   std::vector<uint32_t> unsure;
   std::vector<size_t> ends;
-  // A tree says whether merging a piece's characters, and nothing else, leads to the piece.
+  // A merge tree tells whether the characters of a piece, without other text, merge to the piece.
   const bool apart = keeps_apart(encoder, frame);
   for (uint32_t id = 0; id < model.size(); ++id) {
     if (apart && encoder.only_merges(id)) {

@@ -17,7 +17,7 @@ namespace piecework {
 struct TokenTotals {
   uint64_t tokens = 0;
   uint64_t starts = 0;       // tokens that start with ▁
-  uint64_t continued = 0;    // of those, followed by a token that does not
+  uint64_t continued = 0;    // such tokens before a token that does not start with ▁
   uint64_t split_words = 0;  // whitespace words of two or more tokens
   uint64_t unknown = 0;
   uint64_t byte_tokens = 0;  // tokens that are byte pieces
@@ -47,28 +47,28 @@ struct Detached {
   uint64_t group, spaces, from, count;
 };
 
-// How many distinct words a set of groups has, by the block of those that are in one block alone; the last number is of
-// those that are in several. Words here have one space before them, and nothing after them but the next unit.
+// Numbers of distinct words in a set of groups: for each block, the words that are only in this block; at the end, the
+// words that are in several blocks. Words here have one space before them, and the next unit directly after them.
 using WordTypes = std::vector<uint64_t>;
 
 struct Evaluation {
   std::vector<TokenTotals> totals;  // [group][bucket]
-  FrequencyTable frequencies;       // of the first groups, as many as asked for
+  FrequencyTable frequencies;       // of the first `frequency_groups` groups
   std::vector<SizeTotals> sizes;    // [group][bucket][size]
   std::vector<SizeTotals> curve;    // [table][group][number of merges, from 0 to all]
-  // [table][group, and then all of them][blocks + 1]; and of those that are one token, with all merges and at each
-  // size.
+  // [table][group, and at the end all groups together][blocks + 1]. `single_types` counts only words of one token: with
+  // all merges, then at each size.
   WordTypes types, single_types;
   std::vector<Detached> detached;  // of the groups that have frequencies
 };
 
 struct EvaluationRequest {
-  // The piece of each merge in order, for models whose smaller sizes are wanted: then `curve` is filled, and `sizes`
-  // for these numbers of merges. Whitespace runs are in every size. Empty: only the model as it is.
+  // The piece of each merge in order, if smaller sizes are wanted; empty otherwise. With merges, the result has a
+  // `curve`, and `sizes` for the numbers of merges in `sizes` below. Whitespace runs are in every size.
   std::vector<uint32_t> merges;
   std::vector<uint32_t> sizes;
-  // Groups may be those of several tables, and of blocks of documents: first all of the first table, in each of its
-  // groups a block after the other. This is how many blocks the groups of each table have.
+  // The number of blocks of documents in each group, by table. Groups are in the order of tables; within a table, the
+  // blocks of a group are side by side.
   std::vector<uint32_t> blocks = {1};
   uint32_t frequency_groups = 0;  // number of leading groups that have per-piece counts
   unsigned threads = 1;
@@ -77,9 +77,9 @@ struct EvaluationRequest {
 // Throws ModelError if units cannot be encoded one by one with this model (Encoder::require_independent_units).
 Evaluation evaluate_units(const Encoder& encoder, UnitSet& units, const EvaluationRequest& request);
 
-// How often each piece is used with only the first `kept` of the merges, from the frequencies with all of them:
-// [group][piece], as `evaluate_units` gives them with `detached`. Of the pieces, those in `ids`, in that order, are
-// written to `out`. False if a number does not fit there.
+// Computes how often each piece is used with only the first `kept` merges. `frequencies` are those with all merges,
+// [group][piece], as `evaluate_units` returns them together with `detached`. The numbers of the pieces in `ids` are
+// written to `out`, in that order. Returns false if a number does not fit there.
 template <class Given, class Number>
 bool smaller_frequencies(const Encoder& encoder, const std::vector<uint32_t>& merges, uint32_t kept,
                          const std::vector<uint32_t>& ids, std::span<const Given> frequencies,

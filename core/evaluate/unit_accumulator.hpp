@@ -37,9 +37,9 @@ class Layout {
   };
   const Position& operator[](size_t group) const { return positions_[group]; }
   size_t tables() const { return tables_; }
-  // Of a table.
+  // The number of groups of each table.
   size_t groups() const { return groups_; }
-  // Of the table that has most of them.
+  // The number of blocks in the table that has most blocks.
   uint32_t blocks() const { return most_blocks_; }
   size_t curves() const { return tables_ * groups_; }
   size_t curve_index(size_t group) const { return positions_[group].table * groups_ + positions_[group].group; }
@@ -82,7 +82,7 @@ class UnitAccumulator {
   bool has_sizes() const { return !request_.merges.empty(); }
 
   // Adds the current unit to the totals of its rows. `by_group(group, count)` and `by_curve(curve, count)` are called
-  // once for each of them, because what they do accesses memory far apart.
+  // once for each group and curve, because the memory that they access is far apart.
   template <class ByGroup, class ByCurve>
   void add_rows(std::span<const UnitSet::Row> rows, const TokenTotals& totals, ByGroup&& by_group, ByCurve&& by_curve) {
     const UnitSet::Row *const first = rows.data(), *const last = first + rows.size();
@@ -122,7 +122,7 @@ class UnitAccumulator {
     return {t.tokens * count, t.starts * count, t.continued * count, t.split_words * count};
   }
 
-  // Adds what holds without any merge, and the changes, to the totals at each of the sizes.
+  // Adds the totals without any merge, and the changes, to the totals at each size.
   void complete_sizes() {
     for (size_t s = 0; s < at_sizes_.size(); ++s) {
       at_sizes_[s] += base_;

@@ -27,7 +27,8 @@ std::string write_pieces(const Vocabulary& vocabulary);
 // The `.vocab` file: one line per piece, with its score.
 std::string vocab_text(const Vocabulary& vocabulary);
 
-// Normal pieces other than whitespace runs and characters that share their score with another: the highest score first.
+// Normal pieces that share their score with another piece, the highest score first. Whitespace runs and single
+// characters are left out.
 std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary);
 
 // Characters of normal pieces that are no normal pieces themselves, in order.

@@ -15,7 +15,7 @@ using namespace tests;
 using Ids = std::vector<uint32_t>;
 using Pieces = std::vector<std::string>;
 
-// The pieces of a text, as ids and by way of spans; the two must agree, and merges must lie in the text.
+// The pieces of a text. Its ids and its spans must agree, and its merges must be inside the text.
 Pieces encode(const Encoder& encoder, std::string_view text) {
   const Exact exact(text);
   Ids ids;
@@ -55,7 +55,7 @@ TEST(merges_in_their_order_with_their_places) {
     seen.push_back(encoder.model().pieces[merge.piece] + " " + std::to_string(merge.begin) + " " +
                    std::to_string(merge.middle) + " " + std::to_string(merge.end));
   }
-  // The prefix has no width, so what is joined to it meets at 0. The symbol merges with nothing.
+  // The prefix has no width, so a merge with it has its middle at 0. The symbol merges with nothing.
   CHECK_EQUAL(seen, {"ab 0 1 2", "ab 2 3 4", "▁ab 0 0 2", "▁abab 0 2 4", "ab 9 10 11", "▁ab 8 9 11"});
   CHECK_EQUAL(encoder.merges("").size(), size_t{0});
 }
@@ -85,7 +85,7 @@ TEST(encoding_unknown_characters_are_one_token) {
   Ids ids;
   Encoder(model).encode("x\u00E5\u5B57y", ids);
   CHECK_EQUAL(ids, {7, 0});  // ▁ and <unk>
-  // Across what is encoded on its own, and where ▁ is no piece either.
+  // Also across units, if ▁ is no piece either.
   CHECK_EQUAL(encode(model_of({"a"}), "? ?a"), {"▁?▁?", "a"});
 }
 
@@ -95,7 +95,7 @@ TEST(encoding_falls_back_to_bytes) {
   CHECK_EQUAL(encode(model, "a\xFF"), {"▁", "a", "<0xEF>", "<0xBF>", "<0xBD>"});
   CHECK_EQUAL(encode(model_of({"a"}, true), "a a"),
               {"<0xE2>", "<0x96>", "<0x81>", "a", "<0xE2>", "<0x96>", "<0x81>", "a"});
-  // Three tokens for each byte of normalised text, many at a time.
+  // Each of many spaces becomes three tokens.
   CHECK_EQUAL(encode(model_of({"a"}, true), std::string(1'000, ' ')).size(), 3 * 1'001);
 }
 
@@ -190,7 +190,7 @@ TEST(encoding_batches) {
   CHECK(encoder.encode_batch({}, 3).empty());
 }
 
-// Texts of 1 to 70 bytes with 1 to 18 ids, in and beyond both tables, which grow several times.
+// Texts of 1 to 70 bytes with 1 to 18 ids. Some are too long for both tables. The tables grow several times.
 TEST(remembered_ids_are_those_that_were_encoded) {
   Random random(11);
   std::vector<std::string> texts;
@@ -316,7 +316,7 @@ TEST(normalizing_by_damaged_rules) {
     std::memcpy(damaged.data(), &trie_bytes, 4);
     CHECK_THROWS(ModelError, build(damaged));
   }
-  // Damage that cannot be seen at once must lead nowhere outside.
+  // Some damage is not found when the rules are loaded. It must never lead to a read outside the rules.
   for (size_t at = 4; at + 1 < good.size(); at += 3) {
     Model model = model_of({});
     model.charsmap = good;

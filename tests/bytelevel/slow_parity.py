@@ -12,7 +12,7 @@ def slow_parity_merges(
 ) -> list[tuple[str, str]]:
     """The merges: each is the most frequent pair of the language whose development text has most tokens.
 
-    Of equal lengths the first language counts, of equal frequencies the greater pair of strings.
+    If lengths are equal, the first language counts. If frequencies are equal, the greater pair of strings wins.
     """
     train, dev = [dict(each) for each in training], [dict(each) for each in development]
     found: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, or a pipe that nobody reads: the work is done, or the exit code says no."""
+"""Standard streams that are closed, full, or a pipe without reader: the work is done, or the exit code is an error."""
 
 import subprocess
 from collections.abc import Callable
@@ -86,7 +86,7 @@ def test_a_closed_stdin(shell: Shell) -> None:
 
 
 def test_closed_streams_are_not_taken_by_files(shell: Shell, tmp_path: Path) -> None:
-    """The first file that is opened would get the number of stderr, and messages would be written into it."""
+    """Otherwise the first opened file would get the number of stderr, and messages would be written into it."""
     assert shell(f'$P train "$T" --out out {SMALL} -v >&- 2>&- <&-').returncode == 0
     assert shell("$P inspect out").returncode == 0
     assert b"peak memory" not in (tmp_path / "out/tokenizer.vocab").read_bytes()

@@ -1,4 +1,4 @@
-"""What is missing is told in a sentence, soon, and nothing is half-written."""
+"""If something is missing, the error is one sentence and comes soon. No file is half-written."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def test_no_java(folder: Path, tmp_path: Path) -> None:
 
 
 def test_no_pyspark(folder: Path, tmp_path: Path) -> None:
-    """As it is where the extra was not installed: the import finds nothing."""
+    """The import finds nothing, as if the extra is not installed."""
     (tmp_path / "sitecustomize.py").write_text(
         "import importlib.machinery as machinery\n"
         "found = machinery.PathFinder.find_spec\n"
@@ -86,7 +86,7 @@ def test_masters_that_do_not_answer(folder: Path) -> None:
 
 
 def test_a_master_that_says_nothing() -> None:
-    """Something accepts the connection and is silent: Spark alone would try for a minute."""
+    """A server accepts the connection and never answers. Spark alone would try for a minute."""
     java()
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -163,7 +163,7 @@ def test_spark_explained(text: str, message: str) -> None:
 
 
 def test_python_of_the_workers(folder: Path, tmp_path: Path) -> None:
-    """A worker without pyarrow, which nothing can be sent in place of."""
+    """A worker without pyarrow. The driver cannot send it pyarrow."""
     java()
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')

@@ -74,7 +74,7 @@ def test_weights_are_exact(counts: Counts, expected: Reference) -> None:
         if scaled:
             words[word] = words.get(word, 0) + int(scaled)
     assert dict(counts.training(weights=weights).items()) == words
-    # Of what is left out, the denominator does not matter.
+    # The denominator of a subset that is left out does not matter.
     half = counts.training("sv", "books", {**weights, SubsetName("books", "sv"): Fraction(1, 2)})
     assert dict(half.items()) == summed(expected, language="sv", category="books")
     with pytest.raises(InputError, match="no subset sv_law in these counts"):

@@ -1,4 +1,4 @@
-"""A field that tells the language of each record: the dataset is that of the same corpus in a file per language."""
+"""A field gives the language of each record: the dataset equals that of the same corpus in one file per language."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every method of the processor beside the one of the package `sentencepiece`, on the same inputs, errors included."""
+"""Every method of the processor does the same as in the package `sentencepiece`, errors included."""
 
 import pickle
 import random
@@ -31,7 +31,7 @@ PIECES: list[Any] = [["▁v", "ä"], ["字", "▁ab", "<unk>"], ["<s>", "▁", "
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call gives, in a form that compares; of an error its type."""
+    """The result of a call in a form that can be compared, or the type of its error."""
     try:
         return comparable(call())
     except Exception as error:  # noqa: BLE001
@@ -189,7 +189,7 @@ PARALLEL += [f"parallel_encode{suffix}" for suffix in ("", "_as_ids", "_as_piece
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_parallel_encode(name: str) -> None:
-    """Equal for every length of a chunk. Pieces of unknown characters are refused: chunks cut them in SentencePiece."""
+    """Equal for every length of a chunk. Pieces of unknown characters are refused: SentencePiece's chunks cut them."""
     rng = random.Random(name)
     ours, theirs = both(name)
     long = "".join(rng.choice(["a", "b ", "  ", "字", "<x>", "ä", "\n", "1"]) for _ in range(500))

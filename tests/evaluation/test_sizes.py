@@ -45,7 +45,7 @@ def check_beside_the_large_one(tokenizer: pw.Tokenizer, texts: list[str]) -> Non
         assert (together.frequency_array(name) == alone.frequency_array(name)).all()
 
 
-# Text is cut at newlines where no piece reaches across one, and unknown ones do not join their neighbours.
+# Text is cut at newlines if no piece reaches across a newline, and if unknown newlines do not join their neighbours.
 SYMBOLS = ((), ("\n",), ("\n\n",), ("b\na",))
 
 
@@ -124,7 +124,7 @@ def test_gains_add_up(evaluation: pw.Evaluation) -> None:
 
 @pytest.mark.parametrize("times", [30_000, 2**29, 2**41])
 def test_counts_of_any_size_are_exact(times: int) -> None:
-    """So many copies of every document have so many times the tokens, also where 16 and 32 bits do not hold them."""
+    """`times` copies of each document have `times` as many tokens, also if numbers do not fit in 16 or 32 bits."""
     texts = [f"{'  ' * n}en rask räv {n}\nhoppar över en lat hund" for n in range(40)]
     tokenizer = pw.train(pw.count_words(texts), pw.Recipe.gpt_sw3(vocab_size=340))
     tokenizers = {"full": tokenizer, "small": tokenizer.resize(325)}

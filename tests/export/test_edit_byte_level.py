@@ -41,7 +41,7 @@ def test_truncation_is_training_at_that_size(tokenizer: pw.ByteLevelTokenizer) -
 
 
 def test_random_edits(tokenizer: pw.ByteLevelTokenizer) -> None:
-    """Same ids in tokenizers; what was reached is reached; text without dropped tokens is cut as before."""
+    """Same ids in tokenizers. Reachable tokens stay reachable. Text without dropped tokens is cut as before."""
     rng = random.Random(32)
     learned = [piece.text for piece in tokenizer.pieces if piece.type == "normal" and len(piece.text) > 1]
     rust_before = tokenizer.encode_batch(TEXTS)
@@ -138,7 +138,7 @@ def test_the_post_processor_has_the_new_ids(tokenizer: pw.ByteLevelTokenizer, tm
 
 
 def test_ranks(tmp_path: Path) -> None:
-    """tiktoken takes the edited ranks; a token that is dropped from the middle could be made otherwise, so it stays."""
+    """tiktoken takes the edited ranks. No token in the middle can be dropped: another rank could take its place."""
     path = tmp_path / "own.tiktoken"
     plain = pw.train(TEXTS, pw.Recipe.byte_level(pre_tokenizer="llama3", vocab_size=500))
     plain.save_tiktoken(path)

@@ -166,7 +166,7 @@ def test_passages_put_together_are_the_text(hostile: StudyResults, page: Element
     examples = section(page, "examples")
     texts = [each.text for each in examples.all("p") if each.attributes.get("class") == "text"]
     for row in hostile.tables["examples"].rows():
-        # A browser is not given what HTML has no way to write.
+        # Characters that HTML cannot write are not in the page.
         assert row["text"] in texts
     counts = [each.text for each in examples.all("b")]
     assert counts == [f"{row['tokens']:,}" for row in hostile.tables["examples"].rows()]
