@@ -93,7 +93,7 @@ def show(comparison: "Comparison") -> None:
 
 
 def _table(*columns: str, number: str) -> "Table":
-    """A table of texts, which are folded if they are too long, with one column of numbers, which are not."""
+    """A table with columns of text and one column of numbers. Text that is too long is folded; numbers are not."""
     table = new_table()
     for name in columns:
         if name == number:

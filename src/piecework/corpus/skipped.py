@@ -32,7 +32,7 @@ class Reason(StrEnum):
 
 @dataclass(slots=True)
 class Skipped:
-    """Counts of the records that were skipped. Those of several readers can be added up.
+    """Counts of the records that were skipped. The counts of several readers can be added up.
 
     >>> skipped = Skipped()
     >>> skipped.add("a.jsonl", Reason.EMPTY, [7])
@@ -80,7 +80,7 @@ class Skipped:
         return files
 
     def locations(self, reason: Reason) -> list[str]:
-        """The first few records with this reason, files in order of name, as an editor or a person finds them."""
+        """The first few records with this reason, files in order of name, in a form that editors and people can use."""
         keys = sorted(key for key in self.numbers if key[1] is reason)
         found = (_location(file, number) for file, _ in keys for number in self.numbers[file, reason])
         return [location for _, location in zip(range(LOCATIONS_KEPT), found, strict=False)]

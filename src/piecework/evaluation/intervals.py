@@ -22,8 +22,8 @@ __all__ = ["FEWEST_BUCKETS", "LEVEL", "RESAMPLES", "bootstrap", "bootstrap_weigh
 LEVEL = 0.95
 RESAMPLES = 2000
 SEED = 2023
-# Simulated, with 20 documents a bucket of very different lengths, 94 % of the intervals contain the truth from 8 to 32
-# buckets, 92.5 % with 6 and 88 % with 4.
+# In simulations with 20 documents of very different lengths in each bucket, 94 % of the intervals contain the truth
+# with 8 to 32 buckets, 92.5 % with 6 and 88 % with 4.
 FEWEST_BUCKETS = 8
 
 Interval = tuple[float, float] | None
@@ -93,7 +93,7 @@ def quantile(ordered: Array, share: float) -> float:
 
 
 def jackknife(value: float, without: Array) -> Interval:
-    """The interval around a value, from the values without one block each."""
+    """The interval around a value, from the values that leave out one block each."""
     count = len(without)
     if not np.isfinite(without).all():
         return None

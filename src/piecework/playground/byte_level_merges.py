@@ -30,7 +30,7 @@ def pre_token_merges(
     sized: SizedByteLevel | None,
     frequencies: Mapping[str, int] | None = None,
 ) -> WordMerges:
-    """The merges of the pre-token at offset `at` of a text. `sized` gives the size from which on each happens.
+    """The merges of the pre-token at offset `at` of a text. `sized` gives the smallest size with each merge.
 
     >>> import piecework as pw
     >>> counts = pw.count_pre_tokens(["på på på och"], pre_tokenizer="gpt2")

@@ -194,7 +194,7 @@ def _check_text(counts: WordCounts | WordStream, normalization: Normalization) -
 
 
 def _check_counts(counts: WordCounts | WordStream, recipe: Recipe) -> None:
-    """Refuse counts that were not made for this recipe: what they lack has no effect in training."""
+    """Refuse counts that were not made for this recipe: a setting that needs other counts would have no effect."""
     given = recipe.model_fields_set
     if recipe.split() not in _SERVES[counts.split]:
         raise InputError(

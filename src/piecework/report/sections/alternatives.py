@@ -24,7 +24,7 @@ def alternatives_section(data: StudyData) -> Section | None:
     premium = rows[0]["metric"] == "premium"
     measure = "Premium: tokens for the same text, relative to the pivot language" if premium else rows[0]["metric"]
     lead = (
-        "The same counts, trained in other ways, before you choose one. Every number is of text that chose nothing. "
+        "The same counts, trained in other ways, before you choose one. Every number is from text that no choice used. "
         f'With "{least}" the most expensive language costs {format_share(first[least]["spread"] - 1)} more than the '
         f"cheapest; with the study's weights, {format_share(first[names[0]]['spread'] - 1)}."
     )
@@ -34,7 +34,7 @@ def alternatives_section(data: StudyData) -> Section | None:
         _by_language(data, names, languages, found, "share", "Share of each language", "Of the training text"),
         Note(
             "A language that has no parallel text is shown relative to its cost with the study's weights. Parity-aware "
-            "training chooses each merge for the language that is worst off; the weights stay."
+            "training chooses each merge for the language that is worst off; the weights do not change."
         ),
     ]
     return Section("alternatives", "Other weights", lead, tuple(blocks))
