@@ -1,4 +1,4 @@
-// What each stage puts into the module. These files only convert, release the GIL and map errors.
+// The bindings of each stage. Their files only convert, release the GIL and map errors.
 #pragma once
 
 #include <nanobind/nanobind.h>

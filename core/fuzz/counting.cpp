@@ -9,7 +9,7 @@
 namespace piecework::tests {
 namespace {
 
-// How many words the lines of a text have: one more than it has spaces and marks, in each line that counts.
+// The number of words in a text. Each counted line has one word more than it has spaces and marks.
 uint64_t words_in(std::string_view document) {
   const std::string text = repaired(document);
   std::istringstream lines(text);

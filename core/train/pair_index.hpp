@@ -16,7 +16,8 @@ class PairIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // The entry of a pair, to be set; kNone where it is new. It is valid until the next call.
+  // The entry of a pair, which the caller sets if it is new: then it is kNone. The reference is valid until the next
+  // call.
   uint32_t& entry(uint32_t left, uint32_t right) {
     if (left < kDense && right < kDense) return dense_[left * kDense + right];
     if (2 * (used_ + 1) > slots_.size()) grow();

@@ -1,4 +1,4 @@
-// What training of words and of pre-tokens starts from: the first symbols and the rule of merges.
+// The start of training on words and on pre-tokens: the first symbols and the rule of merges.
 #pragma once
 
 #include <vector>

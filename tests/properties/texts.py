@@ -1,4 +1,4 @@
-"""Texts to draw from: few characters, so that words repeat, with all that is special to a tokenizer among them."""
+"""Random texts. Most have few characters, so that words repeat. Some have characters that are special to a tokenizer."""
 
 from hypothesis import strategies as st
 

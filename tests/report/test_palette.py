@@ -1,4 +1,4 @@
-"""Every colour can be read where it stands, by every eye: computed from the palette, in the light and in the dark."""
+"""Every colour has enough contrast where it is used, also for colour-blind readers, in the light and the dark theme."""
 
 import math
 from itertools import combinations
@@ -19,7 +19,7 @@ from piecework.report.palette import (
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 LANGUAGES = [f"language{number}" for number in range(1, LANGUAGE_COLOURS + 1)]
 
-# Machado, Oliveira and Fernandes (2009): what is seen without red, and without green, cones.
+# Machado, Oliveira and Fernandes (2009): colours as people without red cones, and without green cones, see them.
 SIGHTS = {
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),

@@ -36,7 +36,7 @@ WARM_UP = 3
 
 @dataclass
 class Soak:
-    """What the studies so far have shown."""
+    """The results of the studies so far."""
 
     studies: int = 0
     resident_mb: list[float] = field(default_factory=list)
@@ -99,7 +99,7 @@ def random_study(folder: Path, choose: random.Random) -> pw.Study:
 
 def _run(study: pw.Study, out: Path, *, threads: int, memory: str | None) -> dict[str, bytes]:
     pw.run(study, out=out, threads=threads, memory=memory, warn=lambda _: None)
-    # The resolved study names paths relative to its own folder, which is the same depth for both runs.
+    # The resolved study names paths relative to its own folder, which has the same depth in both runs.
     return contents(out)
 
 
@@ -110,7 +110,7 @@ def _held() -> set[str]:
     for descriptor in Path("/proc/self/fd").iterdir():
         try:
             files.add(f"file {descriptor.name}: {descriptor.readlink()}")
-        except FileNotFoundError:  # the listing's own
+        except FileNotFoundError:  # the listing's own file
             continue
     tasks = Path("/proc/self/task").iterdir()
     children = {f"child {pid}" for task in tasks for pid in (task / "children").read_text().split()}
@@ -123,7 +123,7 @@ def _resident_mb() -> float:
 
 
 def main() -> None:
-    """Run studies for so many minutes and say what they came to."""
+    """Run studies for the given number of minutes, and print the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)

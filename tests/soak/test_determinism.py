@@ -1,4 +1,4 @@
-"""The same study gives the same files, whatever the process around it is like."""
+"""The same study gives the same files in processes with different settings."""
 
 import os
 import subprocess

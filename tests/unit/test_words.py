@@ -81,7 +81,7 @@ def test_a_lone_surrogate_is_three_invalid_bytes() -> None:
 def test_what_is_left_out_is_counted() -> None:
     counts = pw.count_words(["a ▅\nb\n▅▅▅", "12345\n123456"], max_sentence_length=5)
     assert dict(counts.items()) == {"b": 1, "12345": 1}
-    assert counts.dropped_lines == 1  # "▅▅▅" is nine bytes: too long before it is looked at
+    assert counts.dropped_lines == 1  # "▅▅▅" is nine bytes: the line is too long, so its characters are not read
     assert counts.long_lines == 2
     assert pw.count_words(["a ▅\nb\n▅▅▅"]).dropped_lines == 2
 
@@ -171,7 +171,7 @@ def test_the_longest_piece() -> None:
         ("a-b", []),
         ("字か", ["字か"]),  # Han, Hiragana and Katakana are one
         ("カー", ["カー"]),
-        ("a\u0301", ["a\u0301"]),  # a combining mark has the script of what stands before it
+        ("a\u0301", ["a\u0301"]),  # a combining mark has the script of the character before it
         ("ab\u0560\u0560", ["ab", "\u0560\u0560"]),  # Armenian came later: in Unicode 9.0 it has no script
     ],
     ids=repr,
