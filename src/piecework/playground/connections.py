@@ -1,4 +1,4 @@
-"""A bounded number of HTTP connections: one too many closes the one that has waited longest."""
+"""A bounded number of HTTP connections: a new one above the limit closes the one that has waited longest."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 __all__ = ["MAX_CONNECTIONS", "BoundedProtocol"]
 
-# Files that a process may have open are limited, to 1,024 as a rule. Beyond that no connection is accepted at all, and
-# a server that waits for clients to close what they have opened would be gone.
+# A process may have a limited number of open files, usually 1,024. Above that no connection is accepted. A server that
+# waits for clients to close their connections could then be blocked for ever.
 MAX_CONNECTIONS = 256
 
 
@@ -42,5 +42,5 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request of it is being answered. A request whose body has not all arrived is not yet one."""
+        """Whether no request of it is being answered. A request counts only when its whole body has arrived."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
