@@ -4,6 +4,7 @@ import json
 import os
 import struct
 import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import pytest
 
 Documents = list[list[int]]
 
-# The Python of an environment with megatron-core, torch and datatrove, which are too large for the tests' own.
-LIBRARIES = os.environ.get("PIECEWORK_DATASET_LIBRARIES")
+# The Python of an environment with megatron-core and torch, which are too large for the tests' own.
+MEGATRON = os.environ.get("PIECEWORK_MEGATRON")
 
 
 def read_megatron(stem: Path) -> Documents:
@@ -90,33 +91,27 @@ print(json.dumps(documents))
 """
 
 _WITH_DATATROVE = """
-import json, sys
-from datatrove.utils.dataset import DatatroveFileDataset
-from datatrove.pipeline.tokens.merger import load_doc_ends
-from datatrove.io import get_datafolder
+import array, json, sys
+from datatrove.pipeline.tokens.merger import get_data_reader, load_doc_ends
 documents = []
 for path in sys.argv[1:]:
-    folder, _, name = path.rpartition("/")
-    with get_datafolder(folder).open(f"{name}.index", "rb") as file:
-        ends = load_doc_ends(file).tolist()
+    ends = load_doc_ends(open(f"{path}.index", "rb"))
     width = int(open(f"{path}.metadata").readline().rpartition("|")[2])
-    # One item with all tokens: it has seq_len + 1 of them.
-    dataset = DatatroveFileDataset(path, seq_len=ends[-1] - 1, token_size=width)
-    tokens = dataset[0]["input_ids"].tolist()
-    documents += [tokens[a:b] for a, b in zip([0, *ends], ends)]
+    kind = {2: "H", 4: "I"}[width]
+    documents += [array.array(kind, data).tolist() for data in get_data_reader(open(path, "rb"), ends, nb_bytes=width)]
 print(json.dumps(documents))
 """
 
 
 def read_with_library(folder: Path, to: str) -> Documents:
-    """The same, read by Megatron's or datatrove's own code; the test is skipped where there is none."""
-    if LIBRARIES is None:
-        pytest.skip("needs PIECEWORK_DATASET_LIBRARIES, a Python with megatron-core, torch and datatrove")
+    """The same, read by Megatron's or datatrove's own code. Without megatron-core the test is skipped."""
     if to == "megatron":
-        program, paths = _WITH_MEGATRON, sorted(str(path.with_suffix("")) for path in folder.glob("*.idx"))
+        if MEGATRON is None:
+            pytest.skip("needs PIECEWORK_MEGATRON, a Python with megatron-core and torch")
+        python, program, paths = MEGATRON, _WITH_MEGATRON, [str(path.with_suffix("")) for path in folder.glob("*.idx")]
     else:
-        program, paths = _WITH_DATATROVE, sorted(map(str, folder.glob("*.ds")))
-    done = subprocess.run([LIBRARIES, "-W", "ignore", "-c", program, *paths], capture_output=True, text=True)
+        python, program, paths = sys.executable, _WITH_DATATROVE, [str(path) for path in folder.glob("*.ds")]
+    done = subprocess.run([python, "-W", "ignore", "-c", program, *sorted(paths)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found: Documents = json.loads(done.stdout.splitlines()[-1])
     return found

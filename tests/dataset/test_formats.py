@@ -51,8 +51,14 @@ def test_ids_are_those_of_sentencepiece(
     assert dataset.tokens == sum(map(len, expected))
     names = {path.name for path in (tmp_path / "ids").iterdir()}
     assert names == {"tokenized.json", *(f["path"] for s in dataset.description["shards"] for f in s["files"])}
-    if to in ("megatron", "datatrove"):
-        assert read_with_library(tmp_path / "ids", to) == expected
+
+
+@pytest.mark.parametrize("to", ["megatron", "datatrove"])
+def test_the_library_of_a_format_reads_it(
+    tmp_path: Path, corpus_file: Path, texts: list[str], tokenizer: pw.Tokenizer, to: str
+) -> None:
+    pw.tokenize(corpus_file, tokenizer, out=tmp_path / "ids", to=to, append_eos=True, shard_size=20_000)
+    assert read_with_library(tmp_path / "ids", to) == [[*tokenizer.encode(text), tokenizer.eos_id] for text in texts]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
