@@ -3,7 +3,7 @@
 Usage: python -m benchmarks.scale [--sizes 100 400 1000 4000 12000] [--peers 100 400 1000 4000]
 
 The text is generated (benchmarks.generated_text); `real` in the result is real text of the same size. Each size is
-measured once and kept in the work folder, so a run that was stopped goes on. Piecework reads Parquet files of documents
+measured once and kept in the work folder, so a stopped run resumes. Piecework reads Parquet files of documents
 of about 8 KB; SentencePiece reads the same lines from a text file. 12 GB need 20 GB of disk and half an hour.
 """
 
@@ -154,7 +154,7 @@ class Size:
             unfinished = self.folder / "data.new"
             shutil.rmtree(unfinished, ignore_errors=True)
             unfinished.mkdir()
-            # In a process of its own: the memory that this one once had would count as that of those it starts.
+            # In a process of its own: otherwise its memory would count as memory of the contenders that start later.
             code = "import sys; from benchmarks.scale import write_documents as write; from pathlib import Path;"
             code += "write(Path(sys.argv[1]), Path(sys.argv[2]), part_bytes=int(sys.argv[3]))"
             part_bytes = max(self.size_mb * 1_000_000 // PARTS, 8_000_000)

@@ -25,7 +25,7 @@ BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
 def _each_byte(error: UnicodeError) -> tuple[str, int]:
-    """One U+FFFD for each bad byte, where Python's "replace" makes one of several."""
+    """One U+FFFD for each bad byte. Python's "replace" makes one U+FFFD of several bad bytes."""
     assert isinstance(error, UnicodeDecodeError)
     return "\ufffd", error.start + 1
 
@@ -161,7 +161,7 @@ def _required_characters(texts: Iterable[str], o: Options) -> list[str]:
 
 
 def _is_valid(piece: str, o: Options) -> bool:
-    """Whether training may make this piece; "▅" stands for whatever nothing merges across."""
+    """Whether training may make this piece; "▅" stands for every character that no merge crosses."""
     if len(piece) > o.max_sentencepiece_length or "▅" in piece or "▁" in piece[1:]:
         return False
     if o.split_digits and not set(piece).isdisjoint(DIGITS):

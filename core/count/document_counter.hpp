@@ -37,7 +37,7 @@ class DocumentCounter {
   void add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies);
 
   // Counts the units of each document, with and without its ASCII punctuation. `prefix` is put before each document,
-  // unless pre-tokens are counted: it is a special token, and these are no text there. A bucket is less than 32.
+  // unless pre-tokens are counted: it is a special token, which is no part of the text there. A bucket is less than 32.
   void add_evaluation(const std::vector<std::string_view>& documents, const std::vector<uint8_t>& buckets,
                       std::string_view prefix);
 

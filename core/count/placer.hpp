@@ -32,7 +32,7 @@ class Placer {
   Placer(uint64_t seed, PlacementLimits limits) : hash_(seed), limits_(limits) {}
 
   Placement place(std::string_view text) const { return placement(hash_.digest(text)); }
-  // The placement of each text: faster than one after the other.
+  // The placement of each text. This is faster than one call for each text.
   std::vector<Placement> place(const std::vector<std::string_view>& texts) const {
     std::vector<Placement> placements;
     placements.reserve(texts.size());
@@ -53,14 +53,14 @@ class Placer {
   PlacementLimits limits_;
 };
 
-// The documents of a batch that were used alike.
+// Totals of the documents of a batch that have the same use.
 struct PlacedSide {
   uint64_t documents = 0;
   uint64_t characters = 0;
   uint64_t bytes = 0;
 };
 
-// The best passage to show so far. A document without evaluation is only better than another without.
+// The best passage to show so far. A passage of an evaluation document is better than any other passage.
 struct BestPassage {
   bool exists = false;
   bool is_trained_on = false;

@@ -14,15 +14,15 @@ namespace piecework {
 namespace {
 
 constexpr size_t kHuge = 1 << 24;  // bytes of a text after which a thread gives its memory back
-// Bytes of text from which a thread remembers units: most tokenizers that are only saved or looked at never encode
-// more.
+// A thread remembers units only after this many bytes of text. Most tokenizers that are only saved or inspected never
+// encode more.
 constexpr size_t kWorthCache = 1 << 13;
 
 void require_length(std::string_view text) {
   if (text.size() > UINT32_MAX - 64) throw std::length_error("a text of more than 4 GB cannot be encoded at once");
 }
 
-// What SentencePiece asks of a model when it loads one.
+// Makes the checks that SentencePiece makes when it loads a model.
 Model checked(Model model) {
   if (model.pieces.empty()) throw ModelError("the model has no pieces");
   const TextTable ids(model.pieces, [](uint32_t) { return true; });
@@ -149,9 +149,9 @@ uint32_t* Encoder::merge_unit(std::string_view unit, Scratch& scratch, uint32_t*
 void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scratch& scratch) const {
   normalizer_.normalize(text, scratch.text);
   const size_t end = scratch.text.size();
-  scratch.text.append(24, '\0');  // so that a key can be read whole anywhere
+  scratch.text.append(24, '\0');  // so that a key can be read in one step at any offset
   const std::string_view normalized(scratch.text.data(), end);
-  // A byte makes at most one token, but for a space where ▁ is no piece: that falls back to three bytes.
+  // A byte makes at most one token. The exception is a space if ▁ is no piece: it falls back to three bytes.
   const size_t room = end * (model_.escape_whitespaces && ascii_ids_[' '] == kNoSymbol ? 3 : 1) + 4;
   if (scratch.room < room) {
     scratch.ids = std::make_unique_for_overwrite<uint32_t[]>(room);

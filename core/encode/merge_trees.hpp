@@ -1,9 +1,10 @@
-// How each piece comes about when it is encoded by itself, and what follows from that for text: a text's tokens without
-// merging it, and what becomes of a token in a smaller vocabulary.
+// The merges of each piece when it is encoded alone. They give the tokens of a text without merging the text, and the
+// tokens of a piece in a smaller vocabulary.
 //
-// Encoding merges the best pair of all, so what happens inside a stretch of text that becomes one token is what would
-// happen to that stretch alone. Hence each token is the root of a tree of merges that is the same wherever it occurs,
-// and a row of such tokens is the encoding of its text if and only if each two neighbours are (docs/exactness.md).
+// Encoding always merges the best pair of the whole text. So inside a part of the text that becomes one token, the
+// merges are the same as for this part alone. Therefore each token is the root of a tree of merges that is the same
+// everywhere. A row of such tokens is the encoding of its text if and only if each two neighbours are the encoding of
+// theirs (docs/exactness.md).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class MergeTrees {
   // What a symbol was merged from.
   struct Node {
     SymbolId left = kNoSymbol, right = kNoSymbol;  // none for a character
-    uint32_t time = 0;  // the highest rank in the tree, plus 1; 0 for a character, kNever for what encoding never makes
+    uint32_t time = 0;    // the highest rank in the tree, plus 1; 0 for a character, kNever if it is never made
     uint32_t length = 0;  // of the text, in bytes
   };
   static constexpr uint32_t kNever = UINT32_MAX;

@@ -1,4 +1,4 @@
-// The text to evaluate on: distinct units, and where each occurs how often.
+// The text for evaluation: distinct units, and how often each occurs in each part of the text.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@
 
 namespace piecework {
 
-// Distinct units in the order of their bytes, and how often each occurs in which group (a language, say) and bucket.
+// Distinct units in the order of their bytes, and how often each occurs in each group (such as a language) and bucket.
 class UnitSet {
  public:
   static constexpr uint32_t kBuckets = 32;
 
-  // `cut_lines`: units are cut before and after newlines, so that fewer are distinct. It takes an encoder for which
+  // `cut_lines`: units are cut before and after newlines, so that fewer are distinct. It needs an encoder for which
   // newlines stand alone.
   UnitSet(uint32_t groups, bool cut_lines) : groups_(groups), cut_lines_(cut_lines) {}
   // A set of pre-tokens, for byte-level encoders.
@@ -39,8 +39,8 @@ class UnitSet {
   struct Unit {
     std::string_view text;
     bool opens;
-    // By a newline that was cut off, where the text has spaces or opens a document; of a pre-token: by one that does
-    // not start with a space.
+    // A unit that starts with a space or opens a document: a newline came after it and was cut off. A pre-token: the
+    // next pre-token does not start with a space.
     bool followed;
     bool one_word;        // after its spaces, if any
     uint32_t words;       // that start in it
@@ -93,8 +93,8 @@ class UnitSet {
   bool cut_lines_;
   bool pre_tokens_ = false;
   uint64_t most_tokens_ = 0;
-  // Until units are arranged. The flag of the table is `opens`, it counts rows, and its indices are their units. The
-  // key of a pre-token is its context, a byte, and its text.
+  // Used until units are arranged. The flag of the table is `opens`, its counts are numbers of rows, and the rows refer
+  // to its indices. The key of a pre-token is its context (a byte) and its text.
   WordTable table_;
   std::vector<std::vector<Added>> added_;
   std::vector<Row> rows_;     // unit after unit

@@ -44,7 +44,7 @@ inline uint64_t find_bytes(const char* block) {
 // Bit i is set where block[i] is a space, a newline, or 0xE2, the first byte of ▁ and ▅.
 inline uint64_t separators_baseline(const char* block) { return find_bytes<' ', '\n', '\xE2'>(block); }
 
-// How many of 16 bytes, from the first on, are ASCII letters; with `kLowerOnly` lower case letters.
+// The number of ASCII letters at the start of 16 bytes; with `kLowerOnly`, of lower case letters.
 template <bool kLowerOnly>
 inline unsigned leading_letters(const char* bytes) {
 #if defined(__x86_64__)

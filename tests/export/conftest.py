@@ -32,7 +32,7 @@ CODE_TOKEN_TEXTS = [
 
 @dataclass(frozen=True)
 class Exported:
-    """A tokenizer, and the folder that was written of it."""
+    """A tokenizer, and the folder of its export."""
 
     tokenizer: pw.Tokenizer
     folder: Path
@@ -51,7 +51,7 @@ class Exported:
 
     @property
     def special(self) -> list[str]:
-        """What `tokenizers` reads as special tokens where it stands in a text, and SentencePiece as text."""
+        """Strings that `tokenizers` reads as special tokens within a text, and that SentencePiece reads as text."""
         return [piece.text for piece in self.tokenizer.pieces if piece.type in ("unknown", "control")]
 
     def without_special(self, texts: list[str]) -> list[str]:
@@ -60,7 +60,7 @@ class Exported:
 
 @pytest.fixture(scope="session")
 def code_lines(stdlib_sources: list[str]) -> list[str]:
-    """About 1 MB of code, and text in many scripts with everything that is hard."""
+    """About 1 MB of code, and text in many scripts with all difficult cases."""
     code = [line.rstrip("\r") for source in stdlib_sources[::30] for line in source.split("\n")]
     return [line for line in (*code, *(line for seed in range(300) for line in adversarial.corpus(seed))) if line]
 

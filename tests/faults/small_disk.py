@@ -1,4 +1,4 @@
-"""A run on a disk that is too small, made larger each time that it was full, until there is room."""
+"""A run on a disk that is too small. Each time the disk is full, it is made larger, until the run finishes."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-# In a mount namespace of its own, where any user may mount, and which takes the mount with it when it ends.
+# A mount namespace for the run alone: any user may mount there, and the mount ends with the namespace.
 NAMESPACE = ["unshare", "--mount", "--map-root-user"]
 
 PROGRAM = """
@@ -39,7 +39,7 @@ print(json.dumps({"errors": errors, "left": left, "files": files}))
 
 @dataclass(frozen=True)
 class Told:
-    """What came of it: each error, every path that was there after one, and the files in the end."""
+    """The results: each error, every path that existed after an error, and the files at the end."""
 
     errors: list[str]
     left: list[str]

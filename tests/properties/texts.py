@@ -1,4 +1,4 @@
-"""Random texts. Most have few characters, so that words repeat. Some have characters that are special to a tokenizer."""
+"""Random texts. Most have few characters, so that words repeat. Some have characters with a special role."""
 
 from hypothesis import strategies as st
 
