@@ -140,7 +140,7 @@ class _Run:
         return time.process_time() - self._started_cpu
 
     def search(self) -> Search:
-        """Searches the weights."""
+        """Searches for the weights."""
         return find_weights(
             self._measure, self._problem.free, raises_only=self._problem.raises_only, is_late=self._is_late
         )

@@ -32,9 +32,9 @@ TextUnit = Literal["block", "line", "file"]
 """The unit of plain text: a block of many lines as unchecked bytes, a line, or the whole file."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# pyarrow's own default. Few but long rows are limited by their bytes instead.
+# pyarrow's own default. If rows are long, batches are limited by their bytes instead.
 PARQUET_BATCH_ROWS = 65_536
-# Column chunks are then read bit by bit, and one page is in memory at a time.
+# With this buffer, column chunks are read in parts, and one page is in memory at a time.
 PARQUET_BUFFER_BYTES = 1 << 20
 
 
@@ -43,8 +43,7 @@ class Batch:
     """Documents of one file, and the number of stored bytes that were read for them.
 
     The documents are strings (from JSONL and text), an Arrow string array (from Parquet), or one block of
-    bytes that holds many lines (from text, where counting looks at lines only). Where all were skipped, there
-    are none.
+    bytes that holds many lines (from text, where counting looks at lines only). If all were skipped, there are none.
     """
 
     file: InputFile
@@ -70,12 +69,12 @@ def open_batches(
 ) -> Iterator[Batch]:
     """Read text, JSONL and Parquet files; folders and globs mean the files in them.
 
-    The files are looked up at once, so that one that is missing is an error before any is read. Records that
-    cannot be used are counted in `skipped`; the lines of a slice are counted from its first one. With `clean_up`
-    documents are handed out as that client would send them. Longer documents and words than `limits` are skipped; by
-    default these are the limits of counting. With `languages`, records are sorted by language, and what is skipped of a
-    language is counted there. With `lines_as_arrow` documents that are lines of text or of JSONL come as an Arrow array
-    where that is possible: no Python object is made for a line.
+    All files are looked up first, so that a missing file is an error before any file is read. Records that cannot be
+    used are counted in `skipped`; the lines of a slice are counted from its first one. With `clean_up` documents are
+    cleaned as that client cleans them. Longer documents and words than `limits` are skipped; by default these are the
+    limits of counting. With `languages`, records are sorted by language, and skipped records are counted by language
+    too. With `lines_as_arrow`, documents that are lines of text or of JSONL come as an Arrow array if possible: no
+    Python object is made for a line.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "greetings.jsonl")
@@ -373,7 +372,7 @@ def open_parquet(path: Location) -> "Iterator[pyarrow.parquet.ParquetFile]":
     import pyarrow.parquet
 
     try:
-        # A row group can have gigabytes. A store is asked for large pieces instead of many small ones.
+        # A row group can have gigabytes. A store is asked for few large parts instead of many small ones.
         buffer_bytes = 0 if isinstance(path, RemotePath) else PARQUET_BUFFER_BYTES
         with pyarrow.parquet.ParquetFile(arrow_source(path), buffer_size=buffer_bytes, pre_buffer=False) as parquet:
             yield parquet

@@ -18,11 +18,11 @@ PROCESS_BYTES = 160_000_000
 SMALLEST_TABLE_BYTES = 16_000_000
 # A task then takes about 0.5 GB, in addition to the memory of Java.
 USUAL_TABLE_BYTES = 160_000_000
-# Converting tables to Arrow, or sorting them, takes at most the same again.
+# Converting tables to Arrow, or sorting them, takes at most as much memory again.
 TABLE_COPIES = 2
 # The interpreter, pyarrow, and a row group; spill files take little.
 MERGE_BYTES = 200_000_000
-# The same if long texts fill a row group. One process may always take it.
+# The same if a row group is full of long texts. One process may always take this much.
 LARGEST_MERGE_BYTES = 240_000_000
 
 
@@ -55,7 +55,7 @@ class Budget:
 
     @classmethod
     def share_out(cls, memory_bytes: int, threads: int) -> "Budget":
-        """What each gets; an InputError where it is not enough for one.
+        """The share of each process; an InputError if the memory is not enough for one process.
 
         >>> Budget.share_out(2_000_000_000, 2).table_bytes
         405000000
@@ -77,7 +77,7 @@ class Budget:
 
 
 def task_table_bytes(memory_bytes: int | None) -> int:
-    """How large a task on a cluster lets its tables grow, if it may take so much memory, or as is usual."""
+    """How large the tables of a task on a cluster may grow, with this memory limit or by default."""
     if memory_bytes is None:
         return USUAL_TABLE_BYTES
     return max(SMALLEST_TABLE_BYTES, (memory_bytes - PROCESS_BYTES) // TABLE_COPIES)

@@ -1,7 +1,7 @@
 """Writes the `.ds` files of datatrove and nanotron.
 
 `.ds` has the ids of all documents, as uint16 or uint32; `.ds.index` the end of each document in ids, as uint64;
-`.ds.metadata` three lines: the tokenizer with the bytes of an id, the number of ids, and that number for people.
+`.ds.metadata` three lines: the tokenizer with the bytes of an id, the number of ids, and that number with a unit.
 """
 
 from __future__ import annotations

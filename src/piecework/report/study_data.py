@@ -47,7 +47,7 @@ class StudyData:
     def __init__(self, results: StudyFolder) -> None:
         self.results = results
         self.languages = sorted(results.languages, key=lambda code: (language_name(code).casefold(), code))
-        """By name, as readers look for them."""
+        """The languages, sorted by name, because readers look for a name."""
         self.looks: dict[str, Look] = language_looks(results.languages)
         self.monolingual = [name for name in results.tokenizers if name in self.languages]
         """The languages that have a monolingual tokenizer."""
@@ -143,7 +143,7 @@ class StudyData:
 
     @cached_property
     def smaller_monolingual(self) -> dict[str, int]:
-        """The monolingual tokenizers that are smaller, because their text has no more pieces; with their sizes."""
+        """The monolingual tokenizers that are smaller because their text allows no more pieces, with their sizes."""
         sizes = {row["tokenizer"]: row["vocab_size"] for row in self.rows("metrics")}
         return {name: sizes[name] for name in self.monolingual if sizes.get(name, self.vocab_size) < self.vocab_size}
 

@@ -43,7 +43,7 @@ _CODE_FILE_BYTES = 50_000
 
 
 def vocabulary_texts(tokenizer: Tokenizer) -> list[str]:
-    """Texts with every piece: alone, and between characters that are in no piece, many pieces in a text.
+    """Texts in which each piece occurs alone, and between characters that are in no piece. A text has many pieces.
 
     Between such characters a piece encodes to itself, if it is reachable: each merge on the way to it is performed. So
     a runtime that lacks the piece, gives it another id, or lacks one of these merges, gives other ids. Symbols, special

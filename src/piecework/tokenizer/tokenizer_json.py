@@ -1,6 +1,6 @@
 """The `tokenizer.json` of Hugging Face for a tokenizer, with SentencePiece's ids.
 
-User-defined symbols are cut out by the pre-tokenizer and are no added tokens. SentencePiece adds the prefix ▁ before a
+User-defined symbols are cut out by the pre-tokenizer and are not added tokens. SentencePiece adds the prefix ▁ before a
 text that starts with a symbol, and none after a symbol. An added token is cut out before the prefix is added, so a text
 that starts with one would lose the prefix. A symbol on its own is found in the vocabulary as a whole (`ignore_merges`).
 The same would happen to a text between two symbols that reads like a byte piece, `<0x41>`, or like an unreachable
@@ -103,7 +103,7 @@ def caveats(tokenizer: BaseTokenizer) -> Iterator[str]:
         ]
     if unused:
         yield f"{len(unused):,} unused pieces are merged and taken apart again by SentencePiece alone ({_list(unused)})"
-    # A character that is a symbol never gets as far as merging.
+    # A character that is a symbol is cut out before merging.
     if alone := set(tokenizer._vocabulary.lone_characters()).difference(_texts_of(tokenizer, "user_defined")):
         what = "character is in pieces but is no piece itself"
         if len(alone) > 1:
@@ -170,7 +170,7 @@ def _escape(text: str) -> str:
 
 def _cuts(tokenizer: BaseTokenizer) -> dict[str, list[str]]:
     """Pieces whose own text SentencePiece encodes differently, each cut into two parts that encode on their own."""
-    # After a symbol there is no prefix, and nothing merges with it. The longest, so that none is found that goes on.
+    # After a symbol there is no prefix, and nothing merges with it. The longest symbol: no other symbol continues it.
     symbol = max(_texts_of(tokenizer, "user_defined"), key=len)
     whole = tokenizer._encoder.whole_pieces(
         before=symbol, after="", ids_before=tokenizer.encode(symbol), ids_after=[], plain_spaces=False

@@ -24,7 +24,7 @@ def alternatives_section(data: StudyData) -> Section | None:
     premium = rows[0]["metric"] == "premium"
     measure = "Premium: tokens for the same text, relative to the pivot language" if premium else rows[0]["metric"]
     lead = (
-        "The same counts, trained in other ways, before you choose one. Every number is from text that no choice is based on. "
+        "The same counts, trained in other ways, before you choose one. Every number is from held-out text. "
         f'With "{least}" the most expensive language costs {format_share(first[least]["spread"] - 1)} more than the '
         f"cheapest; with the study's weights, {format_share(first[names[0]]['spread'] - 1)}."
     )

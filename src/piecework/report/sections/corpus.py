@@ -114,7 +114,7 @@ def _text_by_language(data: StudyData, rows: list[dict[str, Any]]) -> list[Figur
 
 
 def _rounded(share: float) -> str:
-    """A share in whole percent, but a small one never as zero."""
+    """A share in whole percent. A small share is never shown as zero."""
     return format_share(share, decimals=0 if share >= 0.01 or not share else 1)
 
 

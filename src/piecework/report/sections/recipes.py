@@ -29,8 +29,8 @@ def recipes_section(data: StudyData) -> Section | None:
         _figure(data, values, names),
         Note(
             "Every recipe has the same training and evaluation documents. A further recipe is a study of its own, in "
-            "the folder recipes, with a report of its own. Fertility and continued words go by tokens that start with "
-            "a space, which the kinds use differently; the other metrics go by the text alone."
+            "the folder recipes, with a report of its own. Fertility and continued words count tokens that start with "
+            "a space, which the kinds use differently; the other metrics depend on the text alone."
         ),
         _sheet(data, values, kinds),
     )
@@ -39,7 +39,7 @@ def recipes_section(data: StudyData) -> Section | None:
 
 
 def _title(data: StudyData, values: Values, names: list[str]) -> str:
-    """How far each language is from the first recipe, in the language with the largest difference."""
+    """The largest difference from the first recipe, over all languages."""
     changes = {
         (language, name): value - 1
         for name in names[1:]
@@ -58,7 +58,7 @@ def _title(data: StudyData, values: Values, names: list[str]) -> str:
 
 def _figure(data: StudyData, values: Values, names: list[str]) -> Figure:
     looks = language_looks(names[1:])
-    # Languages without spaces have no whitespace words to speak of: they are in the table.
+    # Languages without spaces have no meaningful whitespace words: they are only in the table.
     languages = [each for each in data.spaced if values.get((FERTILITY, each, MULTILINGUAL)) is not None]
     rows = [
         DotRow(
