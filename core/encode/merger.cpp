@@ -50,7 +50,7 @@ Merger::Merger(const Model& model)
     if (model.types[id] == PieceType::unused) unused_[id] = has_unused_ = true;
     std::string text = normalized_piece(model, id);
     if (text.empty()) continue;
-    // Any piece of one character is its symbol, also a special piece.
+    // A piece of one character is the symbol of this character, also if it is a special piece.
     const Decoded c = decode_utf8(text.data(), text.data() + text.size());
     if (c.length == text.size()) character_symbol(c.code) = id;
     if (model.is_mergeable(id)) texts[id] = std::move(text);
@@ -194,7 +194,7 @@ void Merger::merge_few(std::string_view unit, Workspace& workspace, std::vector<
   }
 }
 
-// Starts with the characters, then merges the best pair again and again; of equal pairs, the leftmost.
+// Starts with the characters, then merges the best pair again and again. If pairs are equal, the leftmost comes first.
 void Merger::segment(std::string_view unit, Workspace& workspace, std::vector<MergeEvent>* events) const {
   workspace.segments.clear();
   if (is_short(unit)) return merge_few(unit, workspace, events);

@@ -72,7 +72,7 @@ void check_encoding(Random& random, const Encoder& encoder, const SlowEncoder& s
   REQUIRE(find_invalid_utf8(decoded) == decoded.size());
 }
 
-// What is known of a piece without encoding it is what encoding it gives.
+// whole_pieces() gives the same result as encoding each piece in its frame.
 void check_whole_pieces(Random& random, const Encoder& encoder) {
   const Model& model = encoder.model();
   const std::string border = "\xF4\x8F\xBC\x80";
@@ -96,7 +96,7 @@ void check_whole_pieces(Random& random, const Encoder& encoder) {
   }
 }
 
-// A model with anything allowed: it is refused, or works without harm.
+// A model with random contents: it is refused, or it works without harm.
 void check_strange_model(Random& random, const std::vector<std::string>& pieces) {
   Model model = model_of(pieces, random.chance(2), {"ab", " ", "a b", "\xE2\x96\x81\xE2\x96\x81"});
   for (uint64_t changes = random.below(4); changes > 0; --changes) {

@@ -12,7 +12,7 @@
 namespace piecework::tests {
 namespace {
 
-// The bytes of a file are read as they were written, and whatever they are, without harm.
+// A written file is read back with the same contents. A damaged file is read without harm.
 void check_vocabulary(Random& random, const Model& model) {
   const Vocabulary vocabulary{model.pieces, model.scores, model.types};
   std::string file = write_pieces(vocabulary);

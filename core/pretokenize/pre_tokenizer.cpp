@@ -1,5 +1,5 @@
-// Each function follows the alternatives of its pattern in their order. Where a pattern would go back and try again, a
-// comment says where it ends up.
+// Each function follows the alternatives of its pattern in their order. Where the pattern would backtrack, a comment
+// says what it matches at last.
 #include "pretokenize/pre_tokenizer.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr uint8_t kUpper = 1, kLower = 2, kOtherLetter = 4, kMark = 8, kNumber =
                   kCjk = 128;
 constexpr uint8_t kLetter = kUpper | kLower | kOtherLetter;
 
-// Classes by code point, in pages of which equal ones are stored once: 4352 + about 30,000 bytes.
+// Classes by code point, in pages. Equal pages are stored once: 4352 + about 30,000 bytes.
 class ClassTable {
  public:
   ClassTable() {
@@ -100,7 +100,7 @@ struct Scanner {
     return skip(p, [any](Class c) { return c.is(any); });
   }
   // skip_all for classes that have all ASCII letters, or with `kLowerOnly` the lower case ones, and no other ASCII.
-  // Sixteen bytes are looked at together: most words end there, and a loop over bytes mispredicts where.
+  // Sixteen bytes are checked together: most words end within them, and a loop over bytes would mispredict the end.
   template <bool kLowerOnly = false>
   [[gnu::always_inline]] const char* skip_letters(const char* p, uint8_t any) const {
     while (last - p >= 16) {
@@ -122,7 +122,7 @@ struct Scanner {
     return p;
   }
 
-  // The end of the contraction whose apostrophe is at `p`, or `p` where there is none.
+  // The end of the contraction whose apostrophe is at `p`, or `p` if there is none.
   const char* contraction(const char* p) const {
     const auto left = last - p;
     if (left < 2 || *p != '\'' || rules.contractions == Rules::Contractions::none) return p;
@@ -158,7 +158,8 @@ struct Scanner {
       case Rules::Digits::right:
         break;
     }
-    // Inside a number what is left is a multiple of three: only its start is counted, so a long number takes no longer.
+    // Inside a number, the number of digits left is a multiple of three. Digits are counted only at the start of a
+    // number, so that long numbers are not slow.
     if (p > first) {
       const char* before = p - 1;
       while (is_continuation(static_cast<unsigned char>(*before))) --before;
@@ -184,7 +185,7 @@ struct Scanner {
     const bool at_end = end == last || !inside(at(end));
     if (rules.whole_end && at_end) return end;
     if (newlines && after_newline) return after_newline;
-    // The last one is left for what follows, unless it is the only one.
+    // The last space is left for the next pre-token, unless it is the only one.
     return at_end || before_last == p ? end : before_last;
   }
   const char* whitespace(const char* p, bool newlines) const {
@@ -199,7 +200,7 @@ struct Scanner {
     if (*p == ' ' && p + 1 < last) c = at(++q);
     if (c.is(kLetter)) return skip_letters(q + c.length, kLetter);
     if (c.is(kNumber)) {
-      // Digits that are cut into groups leave the space alone.
+      // If digits are cut into groups, the space is a pre-token of its own.
       if (rules.digits == Rules::Digits::whole || q == p) return digits(q);
       return q;
     }
@@ -230,7 +231,8 @@ struct Scanner {
 
   // Words of o200k, from their first letter or mark on: [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+
   // The first part takes all it can. If a lower case letter follows, the second part goes on from there. If not, the
-  // first part gives back to the second from the last character that fits both, and upper case after that is left over.
+  // second part takes only the last character that fits both parts. Upper case letters after this character are left
+  // over.
   const char* cased_word(const char* p) const {
     constexpr uint8_t kBoth = kOtherLetter | kMark;
     const char* end_of_both = nullptr;
@@ -246,8 +248,8 @@ struct Scanner {
     return end_of_both;
   }
 
-  // cased_word, or upper case alone, each after one sign or none and before a contraction or none; then as cl100k, with
-  // slashes like newlines after signs.
+  // A word is a cased_word, or upper case letters alone. One sign may come before it, and a contraction after it. The
+  // rest is like cl100k, but after signs a slash counts like a newline.
   const char* o200k(const char* p) const {
     const Class c = at(p);
     if (c.is(kNumber)) return digits(p);
@@ -255,7 +257,7 @@ struct Scanner {
     const char* const start = sign_first ? p + c.length : p;
     if (c.is(kLetter) || (sign_first && start < last && at(start).is(kLetter | kMark))) {
       const char* end = cased_word(start);
-      // A mark that was taken for the sign is a word by itself where upper case alone follows.
+      // A mark that was taken for the sign is a word of its own, if only upper case letters follow.
       if (!end && c.is(kMark)) end = start;
       if (!end) end = skip_all(start, kUpper);
       return contraction(end);
@@ -274,7 +276,7 @@ struct Scanner {
 
   // The third pattern of DeepSeek at `p`, in a stretch without numbers that is all Han and kana, or has none:
   // [!-/:-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-  // Gives back `p` where it does not match.
+  // Returns `p` if it does not match.
   const char* deepseek_match(const char* p) const {
     constexpr uint8_t kWord = kLetter | kMark;
     const Class c = at(p);
@@ -297,7 +299,7 @@ struct Scanner {
     return c.is(kSpace) ? whitespace(p, true, inside) : p;
   }
 
-  // What no pattern matches stays between the matches, in one piece.
+  // Text between two matches, which no pattern matches, is one pre-token.
   const char* deepseek(const char* p) const {
     const Class c = at(p);
     if (c.is(kNumber)) return digits(p);

@@ -1,4 +1,4 @@
-// Extending a vocabulary: worked examples, and random models whose new pieces encoding must reach.
+// Extending a vocabulary: worked examples, and random models. Encoding must reach every new piece.
 #include <random>
 
 #include "check.hpp"

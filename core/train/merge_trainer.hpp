@@ -1,10 +1,11 @@
 // Merges pairs of symbols, the most frequent first: what all kinds of training share.
 //
-// pair_positions.cpp has where pairs are, pair_queue.cpp their order, rounds.cpp how a large text is made smaller.
+// pair_positions.cpp finds and merges pairs, pair_queue.cpp has their order, rounds.cpp makes a large text smaller.
 //
-// Once both symbols of a pair exist, its frequency can only fall. A merge knows by how much: it finds the neighbours of
-// what it joins in any case, and there are few different ones. So all frequencies are exact, and a pair waits in the
-// queue under a frequency that it had: at the top it is taken, or goes back if its frequency has fallen.
+// Once both symbols of a pair exist, its frequency can only fall. A merge knows the difference: it reads the neighbours
+// of the merged symbols in any case, and few of them are distinct. So all frequencies are exact. A pair waits in the
+// queue under a frequency that it once had. At the top of the queue it is taken, or it goes back if its frequency has
+// fallen.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +38,8 @@ struct Pair {
   uint32_t left, right;
   uint64_t first;        // index of its first position in Trainer::positions_
   uint32_t positions;    // length of its list
-  uint32_t occurrences;  // how many of the list are still there; other merges took the others
-  uint64_t frequency;    // the occurrences, each as often as its chunk occurs; always exact
+  uint32_t occurrences;  // positions of the list that still have the pair; other merges changed the rest
+  uint64_t frequency;    // the sum of the chunk counts at all occurrences; always exact
 };
 
 // What a symbol is before any merge.
@@ -51,15 +52,15 @@ struct InitialSymbol {
 
 // The rules in which byte-level training differs from SentencePiece's.
 struct MergeRule {
-  // Of pairs with equal frequencies SentencePiece takes the one of fewer characters, then the smaller string;
-  // byte-level training takes the smaller ids.
+  // If frequencies are equal, SentencePiece takes the pair with fewer characters, then the smaller string. Byte-level
+  // training takes the pair with the smaller ids.
   bool ties_by_ids = false;
-  // Parity-aware training of bytes takes the greater pair of strings: left ones first, then right ones.
+  // Parity-aware training of bytes takes the greater pair of strings. It compares left strings first, then right ones.
   bool ties_by_greater_strings = false;
-  // A longer pair is never merged. Byte-level training lets pairs of two bytes pass whatever the limit.
+  // A longer pair is never merged. The exception is a pair of two bytes in byte-level training: it has no limit.
   uint32_t max_length = UINT32_MAX;
   bool limits_first_pairs = true;
-  // A string that is a symbol already: SentencePiece does not merge the pair, byte-level training merges it into that
+  // For a pair that spells an existing symbol: SentencePiece does not merge it, byte-level training merges it into that
   // symbol. docs/exactness.md shows that the symbol is then a special token that has not occurred before, so the
   // frequency of a pair still only falls.
   bool merges_known_strings = false;
@@ -67,7 +68,7 @@ struct MergeRule {
   // and neither is a pair that `forbidden` has.
   bool extends = false;
   ForbiddenPieces forbidden;
-  // Positions of the text from which training goes in rounds: rounds.cpp.
+  // A text with at least this many positions is trained in rounds (rounds.cpp).
   uint32_t large_text = kLargeText;
   // Where a piece of SentencePiece may have ▁.
   bool split_by_whitespace = true;
@@ -104,7 +105,7 @@ class Trainer {
   }
   std::string text_of(const Pair& pair) const { return std::string(text_of(pair.left)).append(text_of(pair.right)); }
   uint32_t length_of(const Pair& pair) const { return symbols_[pair.left].length + symbols_[pair.right].length; }
-  // What the order of merges asks about: nothing where ids decide.
+  // The length that decides the order of merges; 0 if ids or greater strings decide.
   uint32_t ordering_length(const Pair& pair) const {
     return rule_.ties_by_ids || rule_.ties_by_greater_strings ? 0 : length_of(pair);
   }
@@ -123,13 +124,13 @@ class Trainer {
   template <class Visit>
   void visit_pairs(Visit&& visit) const;
   void find_pairs();
-  // Returns how many occurrences it merged, each as often as its chunk occurs.
+  // Returns the number of merged occurrences; each counts as often as its chunk occurs.
   uint64_t apply(const Pair& pair, uint32_t symbol);
   void lower_frequencies(const Pair& pair, uint32_t symbol);
   // Whether the lists of positions have many gaps and many positions that are out of date.
   bool is_sparse() const { return positions_.size() > live_positions_ + live_positions_ / 4 + (1 << 20); }
   void compact();
-  // The pair is not needed any more, or not in this round.
+  // Drops the list of a pair that is not needed any more, or not in this round.
   void forget(Pair& pair) {
     live_positions_ -= pair.occurrences;
     pair.positions = pair.occurrences = 0;

@@ -123,7 +123,7 @@ def test_invalid_bytes_in_files(tmp_path: Path) -> None:
 
 
 def test_counts_between_few_and_many_words() -> None:
-    """More distinct words than the cache in front of the table has slots, each in runs and again later."""
+    """More distinct words than slots in the cache. Each word comes several times in a row, and later again."""
     texts = [f" w{i % 9_000}" * (1 + i % 3) for i in range(30_000)]
     counts = pw.count_pre_tokens(texts, pre_tokenizer="gpt2", threads=3)
     assert dict(counts.items()) == Counter(part for text in texts for part in pw.PreTokenizer("gpt2").split(text))

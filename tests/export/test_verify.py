@@ -40,7 +40,7 @@ def test_every_runtime(exported: Exported) -> None:
 
 
 def test_the_portable_order_is_portable(exported: Exported) -> None:
-    """A runtime that goes by ids agrees on whitespace runs in the portable order, and not in that of the paper."""
+    """A runtime that merges by ids agrees on whitespace runs in the portable order, but not in the paper's order."""
     (_, kitoken) = verify(exported.tokenizer, texts_for(exported.tokenizer), runtimes=["kitoken"]).results
     is_portable = exported.tokenizer.pieces[-1].text == "▁▁"
     assert kitoken.explained == {} if is_portable else kitoken.explained["order of runs"] > 100
@@ -55,7 +55,7 @@ def test_without_bytes_and_symbols(code_lines: list[str]) -> None:
 
 
 def test_without_a_prefix(code_lines: list[str]) -> None:
-    """What a runtime cannot do at all is told, and is no difference."""
+    """If a runtime cannot take a model at all, this is reported, and does not count as a difference."""
     tokenizer = pw.train(pw.count_words(code_lines), pw.Recipe.gpt_sw3(vocab_size=3_000, add_dummy_prefix=False))
     done = verify(tokenizer, texts_for(tokenizer))
     assert done.is_fine, [result.differences[:1] for result in done.results if not result.is_fine]
@@ -64,7 +64,7 @@ def test_without_a_prefix(code_lines: list[str]) -> None:
 
 
 def test_merges_by_id_are_found(exported: Exported, tmp_path: Path) -> None:
-    """What goes wrong where merges are rebuilt from ids: the difference is found, and no cause is made up."""
+    """Merges that are rebuilt from ids can be wrong: the difference is found, and no false cause is given."""
     content = orjson.loads((exported.folder / "tokenizer.json").read_bytes())
     ids = content["model"]["vocab"]
     content["model"]["merges"].sort(key=lambda pair: ids["".join(pair)])
@@ -86,7 +86,7 @@ def test_merges_by_id_are_found(exported: Exported, tmp_path: Path) -> None:
 
 
 def test_a_wrong_prediction_explains_nothing(exported: Exported) -> None:
-    """A text with a special token in it, and ids that this does not account for."""
+    """A text with a special token, and ids that the special token does not explain."""
     prediction = Prediction(exported.tokenizer, Behaviour(special=("control",)))
     assert prediction.cause("x<s>y") == "special tokens"
     assert prediction.encode("x<s>y") == [*exported.tokenizer.encode("x"), 2, *exported.tokenizer.encode("y")]
@@ -178,7 +178,7 @@ def without_extras(*arguments: object) -> "subprocess.CompletedProcess[str]":
 
 
 def test_without_the_extra(model: Path) -> None:
-    """The reference is Piecework then; what is missing is listed with what to type."""
+    """Then Piecework is the reference. Each missing runtime is listed with the command that installs it."""
     done = without_extras("verify", model, "--fuzzed", "20")
     assert done.returncode == 1
     assert "nothing was compared: piecework is the only installed runtime" in done.stderr

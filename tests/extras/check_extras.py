@@ -68,7 +68,7 @@ class Environment:
 
 
 def check_nothing(environment: Environment) -> None:
-    """Without extras: a whole study, every command that needs no other library, and a reason where one does."""
+    """Without extras: a whole study, and every command that needs no other library. Others say what they need."""
     environment.piecework("run", "study.toml", "--out", "out")
     model = "out/tokenizers/multilingual"
     for command in (

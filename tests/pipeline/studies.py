@@ -47,7 +47,7 @@ def _function(words: list[str]) -> str:
 def write_study(
     folder: Path, *, corpus: Mapping[str, Sequence[str]] | None = None, text: str = STUDY, **changes: str
 ) -> Path:
-    """A study file in `folder` with its corpus; `changes` replace stretches of its text."""
+    """A study file in `folder` with its corpus; `changes` replace parts of its text."""
     for name, documents in (small_corpus() if corpus is None else corpus).items():
         write(folder / "data" / f"{name}.jsonl", documents)
     return change_study(folder / "study.toml", text, changes)
@@ -63,7 +63,7 @@ def change_study(path: Path, text: str, changes: Mapping[str, str]) -> Path:
 
 
 def run_study(path: Path, **options: Any) -> tuple[StudyResults, list[str]]:
-    """Run it into `out` beside its file; the results, and what was warned of."""
+    """Run a study into `out` beside its file. Returns the results and the warnings."""
     warnings: list[str] = []
     settings = {"out": path.parent / "out", "threads": 2, "warn": warnings.append} | options
     return run(Study.load(path, check_corpus=False), **settings), warnings

@@ -1,4 +1,4 @@
-"""`piecework run` as people meet it: what it says, its exit codes, and where things are."""
+"""`piecework run` on the command line: its messages, its exit codes and its files."""
 
 import json
 import resource
@@ -29,7 +29,7 @@ def test_a_second_run_says_so(study: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = run("study.toml", "--out", "out", cwd=study.parent)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # Of the processor, as the machine may be busy with other things.
+    # This is CPU time, because the machine may be busy with other work.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
     assert done.returncode == 0, done.stderr
     assert "out: nothing has changed since the last run (--force runs every stage again)" in done.stderr
