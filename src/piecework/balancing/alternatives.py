@@ -38,7 +38,7 @@ class _Alternative:
     name: str
     tokenizer: Tokenizer
     text: Mapping[str, Fraction]
-    """Bytes of training text by language; for parity-aware training as in the study."""
+    """Bytes of training text by language; for parity-aware training, those of the study."""
 
 
 def alternatives(

@@ -1,4 +1,4 @@
-"""Finds log-weights for which all residuals are 0 within their tolerances: Broyden's method, one training a step.
+"""Finds log-weights for which all residuals are 0 within their tolerances: Broyden's method, one training per step.
 
 The cost of a language falls by about 5 % where its weight doubles (measured on five languages, 16,000 and 64,000
 pieces), smoothly, and only relative weights matter. So a start from that slope, corrected by what each training shows,
@@ -26,7 +26,7 @@ LARGEST_FACTOR = 1000.0
 """A weight changes at most by this factor. A language with 1,000 times the weight has a tokenizer of its own."""
 MOST_TRAININGS = 40
 PATIENCE = 4
-"""The search stops after this many trainings in a row that are worse than the best one, or twice as many no better."""
+"""The search stops after this many trainings in a row that are worse than the best, or twice as many not better."""
 
 Stopped = Literal["met", "time", "out of reach", "no progress"]
 
@@ -60,7 +60,7 @@ def find_weights(
 ) -> Search:
     """Searches from log-weights of 0. `measure` trains, and returns residuals and their tolerances.
 
-    With `raises_only` a residual below 0 is no fault where the log-weight is 0, and no log-weight is below 0. `is_late`
+    With `raises_only` no log-weight is below 0, and a residual below 0 is accepted if the log-weight is 0. `is_late`
     says before each further training whether the time is up.
 
     >>> wanted = np.array([0.4, -0.3, -0.1])
@@ -71,7 +71,7 @@ def find_weights(
     count = len(free)
     bound = math.log(LARGEST_FACTOR)
     low = 0.0 if raises_only else -bound
-    relative = bool(free.all()) and not raises_only  # all weights together times a factor change nothing
+    relative = bool(free.all()) and not raises_only  # one factor for all weights changes nothing
     jacobian = -SLOPE * (np.eye(count) - (1 / count if relative else 0.0))
     steps: list[Step] = []
     faults: list[float] = []

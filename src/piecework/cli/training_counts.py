@@ -40,7 +40,7 @@ def load_training_counts(
 ) -> WordCounts | WordStream | PreTokenCounts:
     """The words or pre-tokens of these languages, or of all, each subset multiplied by its weight.
 
-    They are loaded; or read in a stream, where they are many or memory is limited. Says what training will need.
+    They are loaded, or read in a stream if they are many or memory is limited. Says what training will need.
     """
     from piecework.counting.store import Counts
 

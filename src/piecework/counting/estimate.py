@@ -38,7 +38,7 @@ class SubsetEstimate:
 
     subset: Subset
     sample_bytes: int
-    """How much of its files, as stored, the estimate rests on."""
+    """How much of its files, as stored, the estimate is based on."""
     documents: int
     text_bytes: int
     train_documents: float
@@ -55,9 +55,9 @@ class Estimate:
     memory_bytes: int
     elapsed_s: float
     tables: tuple[TableSize, ...]
-    """The table of training words: of this study, and as it would be of so much text to train on as LARGER says."""
+    """The table of training words: for this study, and for the amounts of training text in LARGER."""
     exponents: tuple[float, float]
-    """Of Heaps' law as fitted: the smallest and the largest of the subsets."""
+    """The exponent of Heaps' law as fitted: the smallest and the largest of the subsets."""
 
 
 def estimate_counting(plan: Plan, budget: Budget) -> Estimate:

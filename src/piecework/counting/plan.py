@@ -72,7 +72,7 @@ class Plan:
         return weight * sampling.train, weight * sampling.eval
 
     def files(self) -> list[FileStamp]:
-        """Every file that is counted, sorted by path. A file that holds several languages is there once."""
+        """Every file that is counted, sorted by path. A file that holds several languages is listed once."""
         stamps = {
             FileStamp(relative_name(file.path, self.study.folder), file.size_bytes, file.modified_ns, _owner(subset))
             for subset in self.subsets

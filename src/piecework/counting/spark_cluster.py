@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "check_pyspark", "connect", "explain", "text_of"]
 
 OLDEST_JAVA = 17
-# Java only hands out tasks and carries their results. By default it compiles as for days of work, which took as long as
-# the tasks: about 0.8 CPU s of 3 for 100 MB.
+# Java only hands out tasks and carries their results. By default it compiles as for days of work. For 100 MB this took
+# about 0.8 of 3 CPU s, as long as the tasks.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Spark itself tries three times for 20 s before it gives up.
 PATIENCE_S = 30.0
@@ -42,7 +42,7 @@ LOG_LINES = 3
 class Cluster:
     """Where to count: the URL of a master, and Spark's own settings.
 
-    Without a master it is the one that Spark is set up for (spark-submit, conf/spark-defaults.conf), or else this
+    If no master is given, Spark's own settings name it (spark-submit, conf/spark-defaults.conf); else it is this
     machine, `local[*]`.
     """
 
@@ -51,7 +51,7 @@ class Cluster:
     patience_s: float = PATIENCE_S
     """How long to wait for a master to answer."""
     say: Callable[[str], None] = field(default=lambda _: None, compare=False)
-    """Told when Spark starts, and how long that took."""
+    """Called with messages: that Spark starts, and how long it took."""
 
 
 def check_pyspark() -> None:

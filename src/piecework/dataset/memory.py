@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ENVIRONMENT", "DatasetBudget", "gathering_processes"]
 
-# Of the processes that encode. By default glibc keeps blocks of up to 32 MB for later and has a heap for each thread:
-# one that read Parquet grew to 240 MB, and now takes 170 MB and no more CPU.
+# For the processes that encode. By default glibc keeps blocks of up to 32 MB for later and has a heap for each thread:
+# a process that read Parquet grew to 240 MB. With these settings it takes 170 MB, and no more CPU.
 ENVIRONMENT: Mapping[str, str] = {
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": str(4 << 20),
@@ -53,7 +53,7 @@ class DatasetBudget:
 
     @classmethod
     def share_out(cls, memory_bytes: int, plan: DatasetPlan, threads: int) -> DatasetBudget:
-        """What fits; an InputError where it is not enough for one process."""
+        """The processes that fit; an InputError if the memory is not enough for one."""
         parent, process = _parent_bytes(plan), _process_bytes(plan)
         if memory_bytes < parent + process:
             raise InputError(

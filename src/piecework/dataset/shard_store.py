@@ -48,7 +48,7 @@ def remove_files(
 
 @dataclass(frozen=True, slots=True)
 class LocalStore:
-    """Shards in the folder `.partial` of the dataset. At the end they are renamed, all of them."""
+    """Shards in the folder `.partial` of the dataset. At the end all are renamed."""
 
     folder: Path
 
@@ -158,7 +158,7 @@ class RemoteStore:
         return result
 
     def publish(self, targets: Iterable[ShardTarget], results: Iterable[TokenizedShard]) -> None:
-        """Nothing: files are uploaded under their names."""
+        """Does nothing: files are uploaded under their final names."""
 
     def remove_partial(self) -> None:
         """Remove the manifests of shards."""
@@ -167,7 +167,7 @@ class RemoteStore:
                 (self.folder / f"{PARTIAL}/{name}").unlink(missing_ok=True)
 
     def remove_unfinished(self) -> None:
-        """Nothing: an upload that fails leaves nothing."""
+        """Does nothing: an upload that fails leaves no file."""
 
     def remove_others(self, targets: Iterable[ShardTarget]) -> None:
-        """Nothing: a manifest of other settings has another name."""
+        """Does nothing: a manifest of other settings has another name."""

@@ -1,4 +1,4 @@
-"""What the tokens of a vocabulary are in a smaller one, so that one encoding gives the ids of several sizes."""
+"""Maps the tokens of a vocabulary to those of a smaller one, so that one encoding gives the ids of several sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AnySize = Tokenizer | ByteLevelTokenizer
 
 
 def nested_sizes(tokenizer: AnySize, sizes: Sequence[int]) -> list[AnySize]:
-    """The tokenizer in each size; an InputError for a size that it does not nest."""
+    """The tokenizer in each size; an InputError for a size that does not nest."""
     resized: list[AnySize] = []
     for size in sizes:
         if size == tokenizer.vocab_size:

@@ -24,7 +24,7 @@ from piecework.tokenizer.trained import TrainedTokenizer
 __all__ = ["WARNING", "SizeAdvice", "SizeCosts", "size_costs"]
 
 SLACK = 0.01
-"""The smallest size within 1 % of the least FLOPs is recommended: the curve is flat there, and memory is not."""
+"""The smallest size within 1 % of the least FLOPs is recommended: FLOPs hardly change there, but memory does."""
 STEP = 128
 GRID = 96
 WARNING = "Compression is not model quality: train a small model at two sizes before you decide."

@@ -1,4 +1,4 @@
-"""Text to compare tokenizers on: distinct texts with their counts, and what a tokenizer makes of them."""
+"""Text to compare tokenizers on: distinct texts with their counts, and the totals of a tokenizer on them."""
 
 from __future__ import annotations
 

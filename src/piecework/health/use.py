@@ -35,7 +35,7 @@ class PieceUse:
     units: EvaluationUnits | None
     """The units of the text as it is, by subset, if they were arranged."""
     found: PassResult | None
-    """What encoding them gave."""
+    """The result of encoding them."""
 
     @property
     def totals(self) -> Array:

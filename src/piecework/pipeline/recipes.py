@@ -13,7 +13,7 @@ from piecework.results.table_names import TITLES
 __all__ = ["compare_recipes"]
 
 METRICS = ("word_fertility", "split_words", "bytes_per_token", "characters_per_token", "fertility", "continued_words")
-"""Those that both kinds have. The last two go by tokens that start with a space, the others by the text alone."""
+"""Metrics of both kinds. The last two depend on tokens that start with a space, the others on the text alone."""
 ESTIMATE = ("language", "metric", "value", "low", "high")
 
 

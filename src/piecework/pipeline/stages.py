@@ -101,7 +101,7 @@ class StudyRun:
         if self.force or not self.state.run:
             # The first file marks the folder as this study's.
             self.state.write({"study": self.study.name, "complete": False})
-        # Loaded first, so that a broken file does not end hours of work.
+        # Loaded first, so that a broken file is found at once and not after hours.
         outside = load_all(self.study)
         parallel = load_parallel(self.study)
         counted = self._count()
@@ -193,9 +193,7 @@ class StudyRun:
         settings = [parallel and parallel.key, self.study.analysis.paper_findings, model and model.model_dump()]
         if self.base:
             if BASE in counted.counts.languages:
-                raise InputError(
-                    f'the language "{BASE}": a study that extends a tokenizer calls that one so; rename it'
-                )
+                raise InputError(f'the language "{BASE}" has the name of the old tokenizer; rename the language')
             settings.append(self.base.checksum)
         skipped = counted.counts.description["skipped"]
         key = key_of("evaluation", EVALUATION_FORMAT, counted.key, weights, metrics, made, skipped, settings)
@@ -250,7 +248,7 @@ class StudyRun:
         return ["outside"]
 
     def _count_words(self) -> Counts:
-        """The same documents counted as words: those of other tokenizers cannot be put together from pre-tokens."""
+        """The same documents counted as words. Other tokenizers need words, which pre-tokens do not give."""
         folder = self.state.folder / WORDS_FOLDER
         prepare_output(folder, [])
         return counts_of(
@@ -259,7 +257,7 @@ class StudyRun:
             threads=self.threads,
             memory=self.memory,
             force=self.force,
-            allow_empty=True,  # what is missing was said when the pre-tokens were counted
+            allow_empty=True,  # empty subsets were reported when the pre-tokens were counted
             progress=self.progress,
             warn=lambda _message: None,
             cluster=self.cluster,

@@ -26,7 +26,7 @@ class DecodedPiece:
 
 
 def decode_pieces(tokenizer: Tokenizer, ids: Sequence[int], pieces: Sequence[str]) -> tuple[bytes, list[DecodedPiece]]:
-    """The text of the pieces in UTF-8. A piece that has the id of the unknown piece, but another text, is that text.
+    """The text of the pieces in UTF-8. A piece with the id of the unknown piece, but another text, gives that text.
 
     Bytes of a piece that are not UTF-8 are surrogates (Python's surrogateescape), and the same bytes in the text.
     """

@@ -193,7 +193,7 @@ class SentencePieceProcessor(LoadedModel):
         return_type: ReturnType | None = None,
         out_type: ReturnType | None = None,
     ) -> Any:
-        """The same as `encode`. A text is not cut into chunks here, as no size of them changes the ids."""
+        """The same as `encode`. A text is not cut into chunks here, because chunks do not change the ids."""
         kind = self._resolve(return_type, out_type)
         self._threads(num_threads)
         if not isinstance(chunk_len, int) or chunk_len <= 0:
@@ -255,7 +255,7 @@ class SentencePieceProcessor(LoadedModel):
         first = next((row[0] for row in rows if _is_sequence(row) and len(row) and not hasattr(row, "dtype")), None)
         if kind in (int, "numpy"):
             raise ValueError(f"return_type = {kind!r} is not for decode")
-        # The first piece or id of all lists says what all others are. All are looked at before any is decoded.
+        # The first item of all lists decides whether all are pieces or ids. All are checked before any is decoded.
         typed = [_pieces_of(row) if isinstance(first, str | bytes) else int_list(row) for row in rows]
         in_bytes = isinstance(first, bytes)
         results = [self._decode_one(row, kind, in_bytes=in_bytes, return_bytes=return_bytes) for row in typed]

@@ -161,7 +161,7 @@ def _split_name(name: str) -> tuple[str, str]:
 def _suffixes_are_languages(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Splits names such as corpus.de and corpus.pl, where the language stands in place of the format.
 
-    Several files that differ in this suffix alone are needed, and one that is no source code: `main.pl` is Perl.
+    Several files must differ only in this suffix, and not all suffixes may be of source code: `main.pl` is Perl.
 
     >>> _suffixes_are_languages(["corpus.de", "corpus.pl.gz", "main.pl", "main.py", "main.txt"])
     {'corpus.de': ('corpus.de', ''), 'corpus.pl.gz': ('corpus.pl', '.gz')}

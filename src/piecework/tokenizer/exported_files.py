@@ -32,7 +32,7 @@ class FileDifference:
 
 
 def file_differences(tokenizer: Tokenizer, folder: Path) -> Iterator[FileDifference]:
-    """The files in a folder that are an export of the model but for some entries."""
+    """The files in a folder that are an export of the model, except for some entries."""
     path = folder / "tokenizer.json"
     if path.is_file():
         for what in _json_differences(tokenizer, path):

@@ -1,4 +1,4 @@
-"""Whether a SentencePiece model encodes a unit alone as it does in its document: what counts of units need."""
+"""Whether a SentencePiece model encodes a unit alone as it does in its document. Evaluation on counts needs this."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class SentencePieceOther:
 
 
 def _covering(ids: list[int], pieces: list[str], offsets: list[tuple[int, int]]) -> Tokens:
-    """The tokens, where each byte of a character covers it; SentencePiece lets only the last one cover it."""
+    """The tokens. Each byte token of a character covers the character; in SentencePiece only the last one does."""
     starts, ends = np.array(offsets, np.int64).reshape(-1, 2).T
     is_byte = (starts == ends) & np.array([piece.strip(SPACE) != "" for piece in pieces], bool)
     return Tokens(np.array(ids, np.int64), starts, ends + is_byte)

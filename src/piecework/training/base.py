@@ -35,9 +35,9 @@ class Base:
 
     tokenizer: Extendable
     original: bytes | None
-    """Its file, if the extended one keeps what else is in it."""
+    """The content of its file, if the extended tokenizer keeps the other parts of it."""
     checksum: str
-    """Of its files; a study whose base has changed is trained again."""
+    """The checksum of its files; a study whose base has changed is trained again."""
     settings: ExtendSettings
 
     def extend(self, counts: Any, **options: Any) -> Extended[Any]:
