@@ -28,7 +28,7 @@ FILES = 8
 PROCESSES = 2
 GROWTH = 10
 GROWTH_MEMORY = "400MB"
-# What is sampled: all, to measure counting, and what the paper has, where reading is nearly all of the work.
+# Two samples: all documents, to measure counting; the shares of the paper, where reading is nearly all of the work.
 SAMPLES = {"all": ("100%", "0%"), "paper": ("1%", "0.2%")}
 
 
@@ -219,7 +219,7 @@ def read_texts(path: Path, layout: str) -> Iterator[str]:
 
 
 def split_sentencepiece(text: str) -> dict[str, Any]:
-    """SentencePiece until it has its words: it is stopped when its log says so."""
+    """Runs SentencePiece until it has its words. It is stopped when its log says so."""
     settings = {
         "input": text,
         "model_prefix": os.devnull,
@@ -269,7 +269,7 @@ def compare_tables(folder: str) -> dict[str, Any]:
 
 
 def share_of_reading(folder: str, sample: str) -> dict[str, Any]:
-    """CPU seconds on one process, each with all that comes before it.
+    """CPU seconds on one process. Each step includes all steps before it.
 
     Reading alone; placing documents as well; counting them in memory; all of counting a shard; merging on top of it.
     """
@@ -336,7 +336,7 @@ def _timed(call: Callable[[], object]) -> float:
 
 
 def cpu_seconds() -> float:
-    """Of this process and of those that it has waited for."""
+    """CPU seconds of this process, and of the child processes that it has waited for."""
     return sum(os.times()[:4])
 
 
@@ -346,7 +346,7 @@ class Memory:
     def __init__(self) -> None:
         self.peak_bytes = 0
         self.cpu_s = 0.0
-        """What the looking itself took, to be left out."""
+        """CPU seconds of the measuring itself, which are left out."""
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch)
 
@@ -401,7 +401,7 @@ def documents_section(result: Result) -> list[str]:
         if row["state"] != "ok":
             rows.append([name, row["state"], *[DASH] * 4])
             continue
-        # The peer of the same format; it counts everything, and so is compared with piecework where it does too.
+        # The peer counts all documents, so it is compared with piecework on all documents of the same format.
         ours = contenders.get(f"piecework, {name.rsplit(', ', 1)[-1]}, all") or contenders["piecework, JSONL, all"]
         rows.append(
             [

@@ -11,7 +11,7 @@ Result = dict[str, Any]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table whose first column is text and whose others are figures."""
+    """A Markdown table. Its first column is text, the other columns are numbers."""
     aligned = ["---", *["---:"] * (len(header) - 1)]
     return [_row(header), _row(aligned), *(_row(row) for row in rows), ""]
 
@@ -21,7 +21,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def figure(measure: Result, *, digits: int = 1) -> str:
-    """A median, with the smallest and largest of its runs where there are several."""
+    """A median, with the smallest and the largest run if there are several runs."""
     text = f"{measure['median']:,.{digits}f}"
     if len(measure["values"]) > 1:
         text += f" ({measure['min']:,.{digits}f}{DASH}{measure['max']:,.{digits}f})"
@@ -33,7 +33,7 @@ def times(value: float) -> str:
 
 
 def ratio(peer: Result, ours: Result | None, measure: str) -> str:
-    """How many times piecework's cost the peer's is: below 1, piecework loses."""
+    """The peer's cost divided by piecework's cost. Below 1, piecework loses."""
     if ours is None or ours["state"] != "ok":
         return DASH
     return times(peer[measure]["median"] / ours[measure]["median"])

@@ -1,7 +1,7 @@
 """Runs a contender as a fresh process and takes its CPU time, wall time and peak memory; saves results.
 
-The process that measures must stay small: Linux counts the memory that a process had before `exec` towards
-the peak of what it becomes. Texts and models are therefore only ever read in the contenders, and each
+The process that measures must stay small: Linux counts the memory that a process had before `exec` as part of
+the peak of the new program. Texts and models are therefore only ever read in the contenders, and each
 benchmark runs in a process of its own; its own peak is recorded as `memory_floor_mb`.
 """
 
@@ -41,7 +41,7 @@ PACKAGES = (
 
 @dataclass(frozen=True)
 class Contender:
-    """One command to measure. `package` is what must be installed for it; nothing where Python is enough."""
+    """One command to measure. `package` must be installed for it; None if Python is enough."""
 
     name: str
     command: Sequence[str]
@@ -54,7 +54,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Run:
-    """What one process cost. `detail` is what the contender said of itself: JSON, its last line of output."""
+    """The cost of one process. `detail` is the contender's own report: JSON, the last line of its output."""
 
     state: str
     cpu_s: float
@@ -198,7 +198,7 @@ def save(results: Path, name: str, content: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Bench:
-    """What every benchmark is told on its command line."""
+    """The settings that every benchmark gets from its command line."""
 
     work: Path
     results: Path

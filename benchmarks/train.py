@@ -46,7 +46,7 @@ def older_sentencepiece_trainer(text: Path, out: Path) -> Contender:
 
 
 def compare(first: Path, second: Path) -> dict[str, Any]:
-    """Whether two trained models have the same pieces and scores; nothing where one is missing."""
+    """Whether two trained models have the same pieces and scores; empty if one of them is missing."""
     models = [first / "tokenizer.model", second / "tokenizer.model"]
     if not all(model.exists() for model in models):
         return {}

@@ -1,4 +1,4 @@
-// Bindings for counting documents: where the sample puts each, and the counter of both sides.
+// Bindings for counting documents: the placer, which decides how each document is used, and the counter.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -34,7 +34,7 @@ auto take_evaluation(DocumentCounter& counter, bool plain, bool ordered) {
   return columns.take();
 }
 
-// Documents as Python strings, as bytes, or as an Arrow array of checked UTF-8, and what keeps them alive.
+// Takes documents as Python strings, as bytes, or as an Arrow array of UTF-8 that was checked.
 PlacedBatch add_placed(DocumentCounter& counter, nb::handle documents, const Placer& placer, nb::bytes prefix,
                        std::optional<std::tuple<bool, bool, uint64_t>> best, uint64_t long_enough) {
   BestPassage passage;

@@ -109,7 +109,7 @@ __attribute__((target("avx2"))) void split_avx2(std::string_view text,
 #endif
 #undef PIECEWORK_SPLIT_LOOP
 
-// A space for each ▁, which only Split::words tells apart from a space.
+// Replaces each ▁ with a space. Only Split::words needs the difference.
 std::string replace_marks(std::string_view text) {
   std::string spaced;
   spaced.reserve(text.size());
@@ -171,7 +171,7 @@ void queue_document(std::string_view document, bool known_valid, const CountSett
   std::string normalized;
   const auto count_line = [&](std::string_view line) {
     if (normalizer) {
-      // User symbols too: SentencePiece finds them in the normalised line.
+      // User symbols are normalised too: SentencePiece finds them in the normalised line.
       normalizer->normalize(line, normalized);
       line = normalized;
     }

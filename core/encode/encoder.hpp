@@ -24,8 +24,8 @@
 
 namespace piecework {
 
-// A token with its offsets in the text, in bytes. Of the byte pieces of a character, the last one has its range; the
-// others are empty ranges at its start.
+// A token with its offsets in the text, in bytes. If a character is several byte pieces, the last one has the range of
+// the character; the others have empty ranges at its start.
 struct TokenSpan {
   uint32_t id;
   size_t begin, end;
@@ -99,14 +99,14 @@ class Encoder {
 
   void prepare();
 
-  // The end of the unit that starts at `at`: the next offset that no piece reaches across, or that a user symbol starts
-  // at.
+  // The end of the unit that starts at `at`: the next offset that no piece reaches across, or where a user symbol
+  // starts.
   size_t unit_end(std::string_view text, size_t at) const;
   // Cuts a normalised text into user symbols and the text between them. Calls `on_symbol(begin, end, id)`, and
   // `on_text(begin, end)` where `end_of(begin)` is the end; from left to right.
   template <class EndOf, class OnSymbol, class OnText>
   void scan(std::string_view text, EndOf&& end_of, OnSymbol&& on_symbol, OnText&& on_text) const;
-  // The same where each `on_text` gets one unit.
+  // The same, but each call of `on_unit` gets one unit.
   template <class OnSymbol, class OnUnit>
   void scan_units(std::string_view text, OnSymbol&& on_symbol, OnUnit&& on_unit) const {
     scan(text, [&](size_t begin) { return unit_end(text, begin); }, on_symbol, on_unit);
@@ -131,7 +131,7 @@ class Encoder {
   // symbol.
   static constexpr uint8_t kJoined = 1, kMayStart = 2;
   std::vector<uint8_t> boundaries_;
-  std::array<uint32_t, 128> ascii_ids_;  // the id of a one-character unit, or kNoSymbol where it takes several
+  std::array<uint32_t, 128> ascii_ids_;  // the id of a one-character unit, or kNoSymbol if it has several
 
   // Made at the first call that needs them.
   mutable std::once_flag growing_, indexing_;

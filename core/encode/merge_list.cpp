@@ -12,7 +12,7 @@
 namespace piecework {
 namespace {
 
-// The score, or the lowest where a damaged model has none that could be compared.
+// The score, or the lowest number if a damaged model has NaN, which cannot be compared.
 float ordered(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
 
 // By id: how many different scores are higher.
@@ -28,12 +28,12 @@ std::vector<uint32_t> score_ranks(const std::vector<float>& scores) {
   return ranks;
 }
 
-// Two pieces whose texts together are a third.
+// Two pieces whose texts together are the text of a third piece.
 struct Merge {
   uint32_t left, right, piece;
 };
 
-// All of normal pieces, in the order of a list of merges.
+// All merges of normal pieces, in the order of a merge list.
 std::vector<Merge> ranked_merges(const Encoder& encoder) {
   const Model& model = encoder.model();
   const auto is_normal = [&](SymbolId id) { return id < model.size() && model.types[id] == PieceType::normal; };
@@ -41,7 +41,7 @@ std::vector<Merge> ranked_merges(const Encoder& encoder) {
   encoder.for_each_merge([&](SymbolId left, SymbolId right, SymbolId piece) {
     if (is_normal(left) && is_normal(right) && is_normal(piece)) merges.push_back({left, right, piece});
   });
-  // Scores are few pieces each: merges are dealt out by score, and only those of one score compared.
+  // Few pieces share a score. So merges are grouped by score, and only merges of one group are compared.
   const std::vector<uint32_t> ranks = score_ranks(model.scores);
   std::vector<uint32_t> ends(model.size() + 1, 0);
   for (const Merge& merge : merges) ++ends[ranks[merge.piece] + 1];
@@ -56,7 +56,7 @@ std::vector<Merge> ranked_merges(const Encoder& encoder) {
   for (auto first = ranked.begin(); first != ranked.end();) {
     const auto last = ranked.begin() + ends[ranks[first->piece]];
     std::sort(first, last, [&](const Merge& a, const Merge& b) {
-      // Starts of one text, the usual case, need not be counted.
+      // Usually both parts are starts of one text: then their bytes tell the longer one, without counting characters.
       if (a.piece == b.piece) return model.pieces[a.left].size() > model.pieces[b.left].size();
       const auto x = left_characters(a), y = left_characters(b);
       return x != y ? x > y : a.piece < b.piece;

