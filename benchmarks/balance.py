@@ -34,7 +34,7 @@ def study(shared: Path, size: int, **weights: Any) -> Any:
 
 
 def balance_job(shared: Path, size: int) -> dict[str, Any]:
-    """Balance from counts, then sample documents with the weights found: costs before, after, and seen."""
+    """Balance from counts, then sample documents with the new weights. Costs before, after, and on the sample."""
     import piecework as pw
     from piecework.balancing.meter import Meter
     from piecework.common.exact import format_exact
@@ -88,7 +88,7 @@ def texts(shared: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 
 
 def parity_job(kind: str, shared: Path) -> dict[str, Any]:
-    """From texts in memory to merges, pre-tokens included."""
+    """Training from texts in memory to merges. Cutting texts into pre-tokens is included."""
     training, development = texts(shared)
     size = sum(len(text) for each in training.values() for text in each)
     if kind == "piecework":

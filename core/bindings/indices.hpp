@@ -1,4 +1,4 @@
-// The rows of a table in no order, for columns that need none.
+// All rows of a table, unsorted, for columns that need no order.
 #pragma once
 
 #include <cstdint>

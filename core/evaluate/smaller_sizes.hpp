@@ -1,9 +1,9 @@
-// What becomes of tokens in smaller vocabularies.
+// The tokens that a token is split into in smaller vocabularies.
 //
 // Let r₁, r₂, … be the numbers of the merges that encoding performs, in order. With only the first k merges, encoding
-// performs exactly those before the first rᵢ ≥ k: at that moment no lower pair is available, or it would have been
-// taken. So a symbol exists if k is above the highest number in its tree; else its two halves exist. Whitespace runs
-// merge after all others, in every size.
+// performs exactly those before the first rᵢ ≥ k: at that moment there is no pair with a lower number, because encoding
+// would have taken it. So a symbol exists if k is above the highest number in its tree; else its two halves exist.
+// Whitespace runs merge after all others, in every size.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ namespace piecework {
 
 class SmallerSizes {
  public:
-  // `merges`: the piece of each merge in order; `sizes`: numbers of merges that are asked for.
+  // `merges`: the piece of each merge in order; `sizes`: the requested numbers of merges.
   SmallerSizes(const Encoder& encoder, const std::vector<uint32_t>& merges, const std::vector<uint32_t>& sizes);
 
-  // How many are asked for.
+  // The number of requested sizes.
   size_t sizes() const { return sizes_; }
-  // The least number of merges with which a symbol stands.
+  // The least number of merges with which a symbol exists.
   uint32_t from(SymbolId symbol) const { return from_[symbol]; }
-  // How many tokens it is at each of the sizes that are asked for.
+  // The number of tokens of a symbol at each requested size.
   const uint32_t* tokens(SymbolId symbol) const { return &tokens_[symbol * sizes_]; }
-  // The least number of merges with which one token holds what lies from `begin` to `end` in a symbol.
+  // The least number of merges with which one token holds the part of a symbol from `begin` to `end`.
   uint32_t from(SymbolId symbol, uint32_t begin, uint32_t end) const;
 
-  // Given how often each piece is a token with all merges: how often with the first `kept`. `split(from, count)` is
-  // called for tokens that become two, which they are with fewer than `from` merges.
+  // Changes the frequencies of tokens with all merges into those with the first `kept` merges. Calls
+  // `split(from, count)` for tokens that are split into two: they are two tokens with fewer than `from` merges.
   template <class Count, class Split>
   void take_apart(Count* frequencies, uint32_t kept, Split&& split) const {
     for (auto symbol = trees_.by_length().rbegin(); symbol != trees_.by_length().rend(); ++symbol) {

@@ -1,6 +1,6 @@
 // Training as its definition says, slow and obvious: before each merge all pairs of the text are counted again.
 //
-// Plain training is parity-aware training of one language, whose development text plays no part then.
+// Plain training is parity-aware training of one language. Its development text then has no effect.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace piecework::tests {
 
-inline constexpr uint32_t kBarrier = UINT32_MAX;  // stands for what never merges
+inline constexpr uint32_t kBarrier = UINT32_MAX;  // stands for a character that never merges
 
 struct SlowRow {
   std::vector<uint32_t> symbols;
@@ -37,12 +37,12 @@ class SlowTrainer {
   std::vector<std::string> texts;  // of the symbols
   std::vector<SlowLanguage> languages;
   std::function<bool(const std::string& left, const std::string& right)> may_merge;
-  // The order of two pairs of one frequency.
+  // The order of two pairs of equal frequency.
   std::function<bool(const std::pair<uint32_t, uint32_t>&, const std::pair<uint32_t, uint32_t>&)> before;
   // Whether a pair that spells a symbol becomes that symbol; otherwise it is not merged.
   bool merges_known = false;
 
-  // Stops before the first merge that is rarer than `least`, or makes as many symbols as wanted.
+  // Stops when `wanted` symbols are added, or before the first merge that is rarer than `least`.
   std::vector<Merge> run(uint64_t wanted, uint64_t least) {
     std::vector<Merge> merges;
     for (uint64_t added = 0; added < wanted;) {
@@ -197,7 +197,7 @@ class SlowWords {
   Alphabet alphabet_;
 };
 
-// The rules of bytes; `with_parity` as ParityBpeTrainer orders pairs.
+// The rules of bytes. If `with_parity` is set, pairs have the order of ParityBpeTrainer.
 class SlowBytes {
  public:
   SlowBytes(const ByteLevelTrainingOptions& options, bool with_parity) {

@@ -49,7 +49,7 @@ inline Decoded decode_utf8(const char* first, const char* last) {
   return {kReplacement, 1, false};
 }
 
-// Of valid UTF-8.
+// `text` is valid UTF-8.
 inline uint64_t count_characters(std::string_view text) {
   uint64_t count = 0;
   for (const char byte : text) count += !is_continuation(static_cast<unsigned char>(byte));

@@ -74,7 +74,7 @@ def test_own_is_the_same_in_tokenizers(own: pw.ByteLevelTokenizer, texts: list[s
 
 @pytest.mark.parametrize("name", [name for name in pw.PreTokenizer.names() if name != "deepseek-v3"])
 def test_own_is_the_same_in_tiktoken(name: str, tmp_path: Path) -> None:
-    """All but deepseek-v3: tiktoken takes one pattern, and that has three."""
+    """All but deepseek-v3: tiktoken takes one pattern, and deepseek-v3 has three."""
     counts = pw.count_pre_tokens(fuzzed_texts(2_000, seed=22), pre_tokenizer=name)
     tokenizer = pw.train(counts, pw.Recipe.byte_level(pre_tokenizer=name, vocab_size=2_000))
     path = tmp_path / "own.tiktoken"

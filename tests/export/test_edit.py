@@ -1,4 +1,4 @@
-"""Edited models load in SentencePiece and encode as they should; what would break is refused."""
+"""Edited models load in SentencePiece and encode as they should. Edits that would break a model are refused."""
 
 import json
 import random
@@ -56,7 +56,7 @@ def check(before: pw.Tokenizer, done: Edited) -> None:
 
 
 def assert_maps(before: pw.Tokenizer, done: Edited, texts: list[str]) -> None:
-    """Texts without any text that was dropped or added encode to the same pieces."""
+    """Texts that contain no dropped and no added piece are encoded to the same pieces."""
     changed = [piece.text.replace("▁", " ") for piece in (*done.dropped, *done.added)]
     same = [text for text in texts if not any(part in f" {text.replace('▁', ' ')}" for part in changed)]
     expected = [[done.mapping[i] for i in ids] for ids in encode_batch(load(before.model_bytes), same)]
@@ -117,7 +117,7 @@ def test_runs_are_those_of_training(tokenizer: pw.Tokenizer, code_lines: list[st
 
 
 def test_what_depends_on_a_piece(tokenizer: pw.Tokenizer, texts: list[str]) -> None:
-    """Refused by default; or the dependants are told, or go too."""
+    """By default such an edit is refused. With `unreachable`, the dependants are kept and reported, or dropped too."""
     with pytest.raises(pw.InputError, match=r"without 'se' the pieces .* are unreachable; drop them too") as error:
         edit(tokenizer, drop=["se"])
     kept = edit(tokenizer, drop=["se"], unreachable="keep")

@@ -1,4 +1,4 @@
-"""The files of an extended tokenizer: other libraries load them with the same ids, and what else they have stays."""
+"""The files of an extended tokenizer: other libraries load them with the same ids, and their other contents stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that is full: a clear error, nothing corrupt, and the run goes on when there is room."""
+"""A disk that is full: a clear error, nothing corrupt, and the run resumes when there is room."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Recipes: SentencePiece's names, defaults and places, and what is said about mistakes."""
+"""Recipes: SentencePiece's names, defaults and order of pieces, and the messages about mistakes."""
 
 from typing import Any
 
