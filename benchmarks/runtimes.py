@@ -1,7 +1,7 @@
 """Documents that runtimes encode differently from SentencePiece, and the cost of an export.
 
-Each runtime loads what `piecework export --to hf` writes. For comparison `transformers` also loads the SentencePiece
-model alone, as it does for a folder without a tokenizer.json, and makes its merges itself.
+Each runtime loads the files that `piecework export --to hf` writes. For comparison, `transformers` also loads the
+SentencePiece model alone, as it does for a folder without a tokenizer.json. Then it makes the merges itself.
 """
 
 import json
@@ -65,7 +65,7 @@ def compare(order: str, text: Path) -> dict[str, Any]:
 
 
 def _alone(name: str, folder: Path, tokenizer: Any, sample: list[str]) -> int:
-    """How many documents differ where transformers converts the model itself."""
+    """How many documents differ if transformers converts the model itself."""
     import transformers
 
     loaded: Any = getattr(transformers, name).from_pretrained(str(folder), local_files_only=True)

@@ -2,9 +2,13 @@
 
 Usage: python -m benchmarks.study_stages run|floor FOLDER
 
-One process with one thread, so that a stage's time is its own. The floor of reading and counting is counting texts that
-are in memory; of training, training on counts in memory; of passes, fertility and continued words alone; of files,
-writing the same bytes; of the start, importing the libraries.
+One process with one thread, so that a stage's time is its own. The floors are:
+
+- reading and counting: counting texts that are in memory;
+- training: training on counts in memory;
+- passes: fertility and continued words alone;
+- files: writing the same bytes;
+- start: importing the libraries.
 """
 
 import importlib
@@ -43,7 +47,7 @@ class Clock:
         self.seconds: Counter[str] = Counter()
 
     def wrap(self, owner: Any, name: str, stage: str, *, now: Callable[[], float], inside: str | None = None) -> None:
-        """Replaces a function. `inside` is the stage whose time must not have this call's."""
+        """Replaces a function. `inside` is the stage that must not include the time of this call."""
         call = getattr(owner, name)
 
         def timed(*positional: Any, **named: Any) -> Any:

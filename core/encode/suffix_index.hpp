@@ -1,4 +1,4 @@
-// Finds the symbols that a text ends with, of those that encoding can make.
+// Finds the symbols at the end of a text, among the symbols that encoding can make.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ class SuffixIndex {
  public:
   explicit SuffixIndex(const MergeTrees& trees);
 
-  // The longest symbol that a text ends with, of those longer than a character; then the next shorter one.
+  // The longest symbol at the end of a text that has more than one character, or kNoSymbol. `next` gives the next
+  // shorter one.
   SymbolId longest(std::string_view text) const;
   SymbolId next(SymbolId symbol) const { return shorter_[symbol]; }
 

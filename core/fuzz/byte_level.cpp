@@ -91,11 +91,11 @@ ByteLevelModel any_model(Random& random) {
   return model;
 }
 
-// Merging with only the first merges gives what the trace of all of them says.
+// With only the first merges, encoding gives the tokens that the trace of all merges predicts.
 void check_trace(Random& random, const ByteLevelModel& model, const ByteLevelMerger& merger,
                  const std::vector<std::string>& pre_tokens) {
   if (!model.merges) return;
-  // Of a merge that is listed twice the later one counts, so with fewer merges it has another rank.
+  // If a merge is listed twice, the later one counts. With fewer merges it would have another rank.
   std::set<std::pair<uint32_t, uint32_t>> pairs;
   for (const ByteMerge& merge : *model.merges) pairs.emplace(merge.left, merge.right);
   if (pairs.size() < model.merges->size()) return;
@@ -106,7 +106,7 @@ void check_trace(Random& random, const ByteLevelModel& model, const ByteLevelMer
   for (const std::string& pre_token : pre_tokens) {
     if (merger.whole_pre_token(pre_token)) continue;
     tracer.trace(pre_token);
-    std::map<uint32_t, uint32_t> tokens;  // where each begins
+    std::map<uint32_t, uint32_t> tokens;  // ids by the offset of their first byte
     for (uint32_t at = 0; at < pre_token.size(); ++at) {
       tokens[at] = merger.byte_id(static_cast<unsigned char>(pre_token[at]));
     }

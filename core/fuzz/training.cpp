@@ -35,7 +35,7 @@ WordTable few_words(Random& random) {
   for (uint64_t rows = random.below(10); rows > 0; --rows) {
     std::string word =
         repaired(random.chance(8) ? random.bytes(1 + random.below(8)) : random.text(1 + random.below(10)));
-    // What a word of a line never has.
+    // A word of a line never has these characters.
     std::erase(word, ' ');
     std::erase(word, '\n');
     if (word.find(kSpaceMarkUtf8) != word.npos || word.find(kUnknownMarkUtf8) != word.npos) continue;

@@ -13,10 +13,10 @@ namespace piecework {
 struct PreTokenizerRules {
   // gpt2: a space goes with the word, the number or the signs after it.
   // cl100k: any one sign goes with the word after it; newlines go with the signs or the spaces before them.
-  // o200k: as cl100k, but a word is cut where lower case turns to upper case.
+  // o200k: like cl100k, but a word is cut where lower case turns to upper case.
   // deepseek: numbers, then Han and kana, then the rest are cut apart first.
   enum class Family : uint8_t { gpt2, cl100k, o200k, deepseek };
-  // 's, 't, 're, 've, 'm, 'll, 'd. In any case means Unicode's: ſ is an s.
+  // 's, 't, 're, 've, 'm, 'll, 'd. any_case means the cases of Unicode: ſ is an s.
   enum class Contractions : uint8_t { none, lower_case, ascii_case, any_case };
   // whole: the whole number, with a space before it. right: in threes from the right end of the number.
   enum class Digits : uint8_t { whole, threes, ones, right };
@@ -34,8 +34,8 @@ class PreTokenizer {
 
   static constexpr size_t kBlock = 64;  // pre-tokens
 
-  // Calls `use(begin, ends, count)` for up to kBlock pre-tokens at a time, in order: the first starts at `begin`, each
-  // other where the one before it ends. Together they are the text, which must be valid UTF-8.
+  // Calls `use(begin, ends, count)` for up to kBlock pre-tokens at a time, in order. The first starts at `begin`, each
+  // other one at the end of the previous one. Together they are the text, which must be valid UTF-8.
   template <class Use>
   void for_each_block(std::string_view text, Use&& use) const {
     std::array<size_t, kBlock> ends;
@@ -57,7 +57,7 @@ class PreTokenizer {
   const PreTokenizerRules& rules() const { return rules_; }
 
  private:
-  // The ends of the pre-tokens from `at` on, up to `most` of them; gives back how many.
+  // Writes the ends of up to `most` pre-tokens from `at` on, and returns their number.
   size_t find_ends(std::string_view text, size_t at, size_t* ends, size_t most) const;
 
   PreTokenizerRules rules_;

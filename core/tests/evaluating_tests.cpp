@@ -1,4 +1,5 @@
-// Totals from counted units: tokens without merging as with it, and text cut at newlines as whole documents.
+// Totals from counted units. Tokens found without merging equal those of merging; text that is cut at newlines gives
+// the totals of whole documents.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -32,7 +33,7 @@ std::string show(const Segment& segment) {
          " ";
 }
 
-// Texts in the order of their bytes, and some that are not, encoded from last tokens and by merging.
+// Texts in the order of their bytes, and some in another order. Last tokens and merging must give the same encoding.
 void check_prefixes(const Model& model, std::mt19937& random) {
   const Merger merger(model);
   const MergeTrees trees(merger, model);
@@ -69,7 +70,7 @@ TEST(encoding_from_last_tokens) {
   }
 }
 
-// Tokens, starts and continued words of documents, by encoding each whole.
+// Totals of documents, each encoded as a whole.
 TokenTotals count_whole(const Encoder& encoder, const std::vector<std::string>& documents) {
   TokenTotals totals;
   for (const std::string& document : documents) {
@@ -118,7 +119,7 @@ void check_documents(const Model& model, bool cut) {
   CHECK_EQUAL(totals.unknown, expected.unknown);
 }
 
-// Counts that fit into 32 bits, that do not, and that no longer do when rows become one.
+// Counts that fit into 32 bits, counts that do not, and counts whose sum does not.
 TEST(counts_of_units_past_32_bits) {
   constexpr uint64_t kLimit = UINT32_MAX;
   UnitSet units(2, true);

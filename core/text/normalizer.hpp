@@ -30,7 +30,7 @@ class Normalizer {
   // Throws NormalizerError if the rules are damaged.
   explicit Normalizer(const NormalizerSettings& settings);
 
-  // Where whitespace is escaped, writes one space for each ▁: so most of the result is a copy of the text.
+  // If whitespace is escaped, writes one space for each ▁: so most of the result is a copy of the text.
   // `origins`, if given, gets the offset in `text` of each byte of `out`, and of its end.
   void normalize(std::string_view text, std::string& out, std::vector<size_t>* origins = nullptr) const;
 

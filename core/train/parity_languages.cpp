@@ -68,7 +68,7 @@ std::vector<Merge> merge_with_parity(std::vector<ParityLanguage>& languages, con
     }
     std::string piece = worst->training.spelled(best->left, best->right);
     const auto [entry, is_new] = known.try_emplace(piece, first.symbol_count());
-    if (!is_new && !rule.merges_known_strings) continue;  // as SentencePiece: only the first pair of a string is merged
+    if (!is_new && !rule.merges_known_strings) continue;  // as in SentencePiece, only the first pair of a string merges
     const uint32_t symbol = entry->second;
     if (!is_new && symbol >= first_merged) throw std::logic_error("training made the same string twice: " + piece);
     for (ParityLanguage& language : languages) {

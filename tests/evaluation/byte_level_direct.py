@@ -15,7 +15,7 @@ SPACE = "Ġ"
 def count_byte_level_directly(tokenizer: pw.ByteLevelTokenizer, texts: Iterable[str]) -> Direct:
     """Token by token, in plain Python. A token is written with a character for each byte, and a space as Ġ."""
     content = json.loads(tokenizer.json_bytes)
-    # Here a special token that is written out in a text is plain text.
+    # Here a special token within a text is plain text.
     hf = Tokenizer.from_str(json.dumps({**content, "added_tokens": []}))
     found = Direct()
     totals = found.totals

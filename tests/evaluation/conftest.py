@@ -18,7 +18,7 @@ Directly = Callable[[str, str, str], Direct]
 
 @dataclass(frozen=True)
 class Sample:
-    """Documents by language, apart for training and for evaluation; ▁ in them is a space, as units have it."""
+    """Documents by language, for training and for evaluation. They have a space instead of each ▁, like units."""
 
     training: Mapping[str, list[str]]
     evaluation: Mapping[str, list[str]]
@@ -70,7 +70,7 @@ def tokenizers(sample: Sample) -> dict[str, pw.Tokenizer]:
 
 @pytest.fixture(scope="session")
 def direct(sample: Sample, tokenizers: dict[str, pw.Tokenizer]) -> Directly:
-    """The definition applied to a tokenizer, a language, and its text as it is or without punctuation; kept."""
+    """Applies the definition to a tokenizer and the text of a language, with or without punctuation. Keeps results."""
 
     @cache
     def count(name: str, language: str, kind: str) -> Direct:

@@ -30,7 +30,7 @@ def random_words(rng: random.Random, letters: str) -> dict[str, int]:
 
 
 def random_tokenizer(rng: random.Random, letters: str) -> pw.ByteLevelTokenizer:
-    """Trained; some merge by rank, and of these some lack tokens, or pre-tokens that are tokens are not merged."""
+    """A trained tokenizer. Some merge by rank, some lack tokens, some take a pre-token that is a token as a whole."""
     counts = pw.PreTokenCounts.from_mapping(random_words(rng, letters), pre_tokenizer="gpt2")
     special = ["<x>"] if rng.random() < 0.5 else []
     recipe = pw.Recipe.byte_level(
@@ -102,7 +102,7 @@ def pw_split(text: str) -> list[str]:
 
 
 def _runtime(tokenizer: pw.ByteLevelTokenizer) -> Callable[[str], list[int]]:
-    """tiktoken for ranks, `tokenizers` for merges; special tokens that are written out are text in neither."""
+    """tiktoken for ranks, `tokenizers` for merges. In both, a special token within a text is plain text."""
     model = tokenizer.model
     if model.merges is None:
         ranks = {token: number for number, token in enumerate(model.tokens) if token}

@@ -140,7 +140,7 @@ def test_10_000_tiny_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".jsonl.zst", ".txt.gz", ".txt"])
 def test_a_line_of_400_megabytes_takes_little_memory(tmp_path: Path, suffix: str) -> None:
-    """The file has 50 kB to 400 MB; what is unpacked of it has no end in sight."""
+    """The file has 50 kB to 400 MB. The unpacked line has 400 MB."""
     path = tmp_path / f"a_x-0{suffix}"
     parts = [b'{"text": "one"}\n{"text": "', *[b"x" * 1_000_000] * 400, b'"}\n{"text": "two"}\n']
     if suffix == ".jsonl.zst":
@@ -157,7 +157,7 @@ def test_a_line_of_400_megabytes_takes_little_memory(tmp_path: Path, suffix: str
         "corpus = {'path': '{category}_{language}-*', 'documents': 'line'};"
         "counts = count(make_study(Path(sys.argv[1]), corpus=corpus), out=sys.argv[1] + '/out', memory='500MB');"
         "print(counts.description['skipped'][0]['reason']);"
-        # The peak of this process since it began: ru_maxrss also has that of the process which started it.
+        # VmHWM is the peak of this process alone: ru_maxrss includes the peak of the process that started it.
         "status = Path('/proc/self/status').read_text();"
         "own = int(status.split('VmHWM:')[1].split()[0]);"
         "print(max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))"
