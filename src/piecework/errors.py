@@ -27,7 +27,7 @@ class PieceworkError(Exception):
 
 
 class RecipeError(PieceworkError):
-    """A recipe has a setting that is unknown, of the wrong type, out of range, or at odds with another."""
+    """A recipe has a setting that is unknown, of the wrong type, out of range, or in conflict with another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class StudyError(PieceworkError):
 
 
 class ModelError(PieceworkError):
-    """A file is no SentencePiece BPE model that Piecework can use."""
+    """A file is not a SentencePiece BPE model that Piecework can use."""
 
 
 class InputError(PieceworkError):

@@ -15,8 +15,8 @@ __all__ = ["Costs", "Half", "interval"]
 
 Half = Literal["choose", "report"]
 
-# Buckets of documents alternate, and so do stretches of parallel lines: no document chooses and reports, and neither
-# half has the beginning of the text alone.
+# Buckets of documents alternate, and so do stretches of parallel lines. So no document is in both halves, and neither
+# half has only the beginning of the text.
 _BUCKETS: dict[Half, Array] = {"choose": np.arange(0, BUCKETS, 2), "report": np.arange(1, BUCKETS, 2)}
 
 

@@ -115,7 +115,7 @@ class Meter:
 
 
 def _line_buckets(count: int) -> Array:
-    """The bucket of each line: stretches of neighbours, so that a text that goes on is in one bucket."""
+    """The bucket of each line: stretches of neighbours, so that a text of several lines is in one bucket."""
     return np.arange(count) * BUCKETS // max(count, 1)
 
 

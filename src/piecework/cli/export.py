@@ -31,7 +31,7 @@ RUNTIMES = {
     help="hf: tokenizer.json and its configuration, tokenizer.model, spiece.model. "
     "sentencepiece: tokenizer.model, tokenizer.vocab. llama: the files that llama.cpp's converter reads. "
     "tiktoken: tokenizer.tiktoken and its settings, for byte-level tokenizers. "
-    "token-bytes: token_bytes.npy, the bytes of text of each id.",
+    "token-bytes: token_bytes.npy, the number of bytes of each id.",
 )
 @click.option("-o", "--out", required=True, type=FolderType(), help="Folder to write into.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")

@@ -75,7 +75,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
 def check_output(folder: str | os.PathLike[str], names: Sequence[str], *, force: bool = False) -> None:
     """Raise an InputError if these files could not be written into the folder, and touch nothing.
 
-    Long work calls this first, so that it does not end in a refusal.
+    Long work calls this first, so that it is not refused at its end.
     """
     folder = Path(folder)
     try:

@@ -16,7 +16,7 @@ _FIX = "piecework run makes it again; to change a tokenizer, write it into anoth
 
 
 def read_recorded(path: Path) -> bytes:
-    """The content of a file; a DamagedError if a study wrote it as a part of a tokenizer, and wrote something else.
+    """The content of a file; a DamagedError if a study wrote the file for a tokenizer and it has changed since.
 
     An OSError is left to the caller.
     """
@@ -37,5 +37,5 @@ def _recorded_checksum(path: Path) -> str | None:
         stages = json.loads((parents[2] / RUN_FILE).read_bytes())["stages"].values()
         found = [stage["outputs"][name] for stage in stages if stage["key"] and name in stage["outputs"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None  # no study, or a damaged one, which those who read its results report
+        return None  # no study, or a damaged one: whoever reads its results reports that
     return str(found[0]) if found else None

@@ -45,8 +45,8 @@ class InputFile:
 class Slice:
     """A part of a file: bytes of text and JSONL, row groups of Parquet, from `start` up to `stop`.
 
-    A line belongs to the slice in which its first byte lies, so that slices that meet share none and lose
-    none. A slice of a compressed file is the whole file.
+    A line belongs to the slice in which its first byte lies, so that neighbouring slices neither share nor lose a line.
+    A slice of a compressed file is the whole file.
     """
 
     file: InputFile
@@ -57,9 +57,9 @@ class Slice:
 def find_files(paths: Iterable[str | os.PathLike[str] | RemotePath]) -> list[InputFile]:
     """The files of these paths, in the given order; those of a folder or glob in order of name.
 
-    A folder stands for all files below it with a known suffix, and the others that look like text; hidden
-    ones are left out. Of a file with several names in a folder or glob, as links give it, one is taken. A file that is
-    given twice is read twice, as SentencePiece does.
+    A folder stands for all files below it that have a known suffix or look like text; hidden files are left out. If
+    links give a file several names in a folder or glob, one of them is used. A file that is given twice is read twice,
+    as SentencePiece does.
 
     >>> find_files(["no/such.txt"])
     Traceback (most recent call last):

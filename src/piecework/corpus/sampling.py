@@ -1,7 +1,7 @@
 """Samples documents for training and evaluation by a hash of the text and the seed, and by nothing else.
 
-Copies of a document share its fate, and neither the order of files, nor their layout, nor the number of threads
-changes anything.
+Copies of a document are used in the same way. The order of files, their layout and the number of threads have no
+effect.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """A subset's limits: documents with a hash below `train` train, those from `evaluation` on evaluate."""
+    """A subset's limits: a hash below `train` is for training, a hash from `evaluation` on is for evaluation."""
 
     train: int
     evaluation: int
@@ -47,9 +47,9 @@ class _Limits:
 class Sampler:
     """Decides how each document is used, with exact fractions and weights.
 
-    With u in [0, 1) from the hash, a document of subset x evaluates if u ≥ 1 - Wₓ·p_eval. Otherwise it trains as
-    often as there are k ≥ 0 with u + k·(1 - e*) < Wₓ·p_train, where e* is the largest Wₓ·p_eval of the study; with
-    u ≥ 1 - e* it never trains, so that no document is on both sides, whatever its subset.
+    With u in [0, 1) from the hash, a document of subset x is for evaluation if u ≥ 1 - Wₓ·p_eval. Otherwise it is used
+    for training as often as there are k ≥ 0 with u + k·(1 - e*) < Wₓ·p_train, where e* is the largest Wₓ·p_eval of the
+    study. With u ≥ 1 - e* it is never used for training, so that no document is on both sides, whatever its subset.
 
     >>> name = SubsetName("books", "sv")
     >>> sampler = Sampler(seed=1, train=Fraction(1, 2), evaluation=Fraction(1, 10), weights={name: Fraction(1)})

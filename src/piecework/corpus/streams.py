@@ -17,8 +17,8 @@ __all__ = ["ByteStream", "Compression", "LineBlock", "line_blocks", "lines_befor
 Compression = Literal["gz", "zst"]
 
 PLAIN_CHUNK_BYTES = 256 << 10
-# Compressed input is read in small pieces because one call returns all that a piece holds: four bytes of zstd can stand
-# for 128 KiB of text, so 1 KiB for at most 32 MiB.
+# Compressed input is read in small parts, because one call returns all text of a part: four bytes of zstd can stand for
+# 128 KiB of text, so 1 KiB can stand for 32 MiB at most.
 COMPRESSED_CHUNK_BYTES = 1 << 10
 LINE_END_WINDOW_BYTES = 16 << 10
 PIPE_WAIT_S = 10.0

@@ -38,7 +38,7 @@ class PreTokenCounts:
         self.pre_tokenizer = pre_tokenizer
         """What cut the text."""
         self.invalid_bytes = invalid_bytes
-        """Bytes that were no UTF-8 and were counted as U+FFFD."""
+        """Bytes that were not UTF-8 and were counted as U+FFFD."""
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int], *, pre_tokenizer: str | PreTokenizer) -> Self:

@@ -68,7 +68,7 @@ class Shard:
 
     @property
     def default_language(self) -> str:
-        """The language of what no field assigns to another: of all records, or of those without a language."""
+        """The language of records that no field assigns to another one: of all, or of those without a language."""
         return self.subsets[0].language if self.language_field is None else UNDETERMINED
 
     def __str__(self) -> str:

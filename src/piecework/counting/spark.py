@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["SparkCount", "Watch", "absolute", "first_line"]
 
 # A job costs Java more than a task does (8 shards of 12 MB took 0.3 CPU s less in one job than in eight), and a stopped
-# count loses the jobs that are not done. What a job gives is in Java's memory, a few hundredths of what it reads.
+# count loses the jobs that are not done. The results of a job are in Java's memory: a few hundredths of its input.
 JOB_SHARDS, JOB_BYTES = 16, 256_000_000
-# Jobs that Spark has at a time: twice the cores of the cluster, but so many that a cluster grows that does so with its
-# work, and no more than this process has threads for.
+# Spark has twice as many jobs at a time as the cluster has cores. FEWEST_JOBS lets a cluster grow that adds workers for
+# waiting work. MOST_JOBS limits the threads of this process.
 FEWEST_JOBS, MOST_JOBS = 64, 512
 POLL_S = 0.5
 WAITING_S = 15.0

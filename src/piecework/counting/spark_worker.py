@@ -1,7 +1,7 @@
 """A task on a cluster: counts shards into spill files, as a process of one machine does, and gives their bytes.
 
-This file goes to the workers as it is, by value, and imports nothing but the standard library before it has found the
-package there: the driver's own, which it has sent along.
+This file is sent to the workers by value. It imports only the standard library, until it has found the package that the
+driver has sent along.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 __all__ = ["CountTask", "prepare_worker"]
 
-# Java holds what a task gives in arrays of bytes, which are copied a few times.
+# Java holds the output of a task in arrays of bytes, which are copied a few times.
 BLOCK_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
 class CountTask:
-    """A function of an RDD's partition: indices of shards to the parts of their results, as bytes."""
+    """A function for a partition of an RDD: takes indices of shards, gives the parts of their results as bytes."""
 
     job: Any
     """A Spark broadcast of a dict: the pickled sampler, settings and shards, limits."""
@@ -28,7 +28,7 @@ class CountTask:
     """Variables for access to storage, for workers that lack them."""
 
     def __call__(self, indices: Iterable[int]) -> Iterator[bytes]:
-        """Of each shard the manifest, and then the blocks of its spill files, in its order, compressed."""
+        """For each shard its manifest, then the compressed blocks of its spill files, in the manifest's order."""
         prepare_worker(self.archive, self.environment)
         for index in indices:
             yield from self._parts(index, self.job.value)

@@ -24,7 +24,7 @@ class WordStream:
     read: Callable[[], Iterable[tuple[Any, Any]]]
     """Gives batches of Arrow columns, words and uint64 counts; called once for each pass."""
     rows: int
-    """Distinct words, with those of several subsets in each of them; 0 where there is no text."""
+    """Distinct words; a word of several subsets counts in each of them. 0 if there is no text."""
     source: str
     """What errors name."""
     normalization: Any

@@ -47,7 +47,7 @@ class TokenizedShard:
 
     @property
     def statistics(self) -> Counter[str]:
-        """Those of all subsets together."""
+        """The statistics of all subsets together."""
         total: Counter[str] = Counter()
         for output in self.outputs:
             total.update(output.statistics)

@@ -39,7 +39,7 @@ def stem_in(folder: Path, index: int) -> Path:
 def remove_files(
     folder: Path, files: Sequence[tuple[WrittenFile, ...]], *, first: int = 0
 ) -> list[tuple[WrittenFile, ...]]:
-    """Remove files without documents, which some readers refuse. Returns what is left of each: no file."""
+    """Remove files without documents, which some readers refuse. Returns the files that are left of each: none."""
     for index, written in enumerate(files, first):
         for file in written:
             Path(f"{stem_in(folder, index)}{file.suffix}").unlink()

@@ -60,7 +60,7 @@ def tokenize(
     The source is a study, whose subsets are taken as often as their weights say, or files, folders and globs. With
     `sizes` there is a dataset for each of these vocabulary sizes, from one encoding. `eos` and `bos` name the piece to
     append or prepend, where it is not the tokenizer's own. With `shuffle`, a seed, the documents of all subsets are
-    mixed; that takes no more memory, and twice the room on disk while it runs. With a `cluster` each shard is a task of
+    mixed; that takes no more memory, but twice the disk space while it runs. With a `cluster` each shard is a task of
     Spark; `threads` then limits the cores of the cluster, and `out` is a folder that its workers reach.
 
     The files are the same for any number of threads and amount of memory, and after any kill: a run with the same

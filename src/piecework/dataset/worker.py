@@ -31,7 +31,7 @@ __all__ = ["LIMITS", "TokenizeJob", "tokenize_shard"]
 
 # The ids of a shard depend on this in Arrow files, whose record batches hold whole batches of documents.
 BATCH_BYTES = 2 << 20
-# No document is lost to training because it is long. Its text is in memory several times while it is encoded.
+# Long documents are not lost for training. The text of a document is in memory several times while it is encoded.
 LIMITS = Limits(document_bytes=1 << 30, word_bytes=64 << 20)
 HASH_CHUNK_BYTES = 1 << 20
 
@@ -50,12 +50,12 @@ class TokenizeJob:
     """By the key of the shard."""
     strict: bool = False
     threads: int = 1
-    """Within the process; the ids are the same for any number."""
+    """Threads within the process; the ids are the same for any number."""
     shuffle: tuple[int, int] | None = None
     """The seed and the number of buckets of a shuffle."""
 
     def open_writers(self, folder: Path, shard: Shard) -> list[ShardWriter]:
-        """The writers of a shard's files, for each subset one for each vocabulary size; a shuffle mixes the subsets."""
+        """The writers of a shard's files: one per subset and vocabulary size. A shuffle mixes the subsets."""
         widths = self.encoding.widths
         if self.shuffle is not None:
             seed, buckets = self.shuffle

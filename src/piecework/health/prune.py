@@ -1,4 +1,4 @@
-"""Gives the ids of pieces that training needed only on the way to pieces that text needs.
+"""Prunes pieces that are only steps to longer pieces: the next merges of the same training take their ids.
 
 SentencePiece merges through a piece of type UNUSED and takes it apart again if it is left at the end. So a step can
 become unused: longer pieces are still merged from it, and no text encodes to it. Unused pieces are put behind all
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Pruned", "PrunedPiece", "prune"]
 
 CHOICES = 12
-"""How many amounts of pruned pieces are tried, from a few up to all the further merges."""
+"""The number of amounts that are tried, from a few pruned pieces up to as many as there are further merges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Pruned:
 
     tokenizer: Tokenizer
     active_size: int
-    """Ids from here on are never given: the embeddings need no rows for them."""
+    """No text gets ids from here on: the embeddings need no rows for them."""
     mapping: tuple[int, ...]
     """The new id of each old id."""
     pruned: tuple[PrunedPiece, ...]
@@ -75,8 +75,8 @@ class Pruned:
 def prune(tokenizer: Tokenizer, counts: Counts, *, larger: Tokenizer | None = None, threads: int = 1) -> Pruned:
     """Makes steps unused, and fills their ids with the next merges of `larger`, from the same training.
 
-    As many pieces are exchanged as save the most tokens on the training text of the counts. Without `larger`, the
-    pieces that are never a token of it become unused, and nothing takes their ids.
+    The number of exchanged pieces is the one that saves the most tokens on the training text of the counts. Without
+    `larger`, the pieces that are never a token of this text become unused, and nothing takes their ids.
     """
     size = tokenizer.vocab_size
     if larger is not None and not is_smaller_size(tokenizer, larger):

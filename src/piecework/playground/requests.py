@@ -1,4 +1,4 @@
-"""What the page may ask: each kind of request with its limits, and reading one within them."""
+"""The requests that the page may send, with their limits, and the function that reads one."""
 
 from __future__ import annotations
 

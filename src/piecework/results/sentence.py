@@ -58,7 +58,7 @@ def capitalised(language: str) -> str:
 
 
 def row_name(language: str) -> str:
-    """The name of a language in a table; `overall` says what it pools.
+    """The name of a language in a table; for `overall`, what it contains.
 
     >>> row_name("sv"), row_name("overall")
     ('Swedish', 'all languages together')

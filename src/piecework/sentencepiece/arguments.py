@@ -58,7 +58,7 @@ def argument_fields() -> dict[str, Any]:
 
 def _parse(name: str, value: object, field: Any) -> object:
     if field.is_repeated:
-        # Of anything but a list SentencePiece reads what `str` makes of it, of a tuple too.
+        # SentencePiece reads the `str` of anything but a list, also of a tuple.
         return [str(each) for each in value] if isinstance(value, list) else _csv(str(value))
     text = _write_csv(value) if isinstance(value, list) else str(value)
     if field.type == field.TYPE_STRING:

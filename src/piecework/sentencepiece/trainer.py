@@ -146,7 +146,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 def _file_blocks(paths: list[str]) -> Iterator[bytes]:
     """The files in blocks of whole lines. A file's last line ends with the file.
 
-    SentencePiece reads a last line without a line break once more for each empty file behind it, but for the last file.
+    SentencePiece reads a last line without a line break once more for each empty file after it, except the last file.
     """
     last_line = b""
     for number, path in enumerate(paths, 1):
@@ -231,7 +231,7 @@ def _usable(lines: Iterable[bytes], max_sentence_length: int, *, is_tsv: bool) -
 
 
 def _stripped(sentence: str | bytes) -> str | bytes:
-    """A sentence without the line break at its end. One inside is a character that training has no word for."""
+    """A sentence without the line break at its end. A line break inside is refused: no word can contain it."""
     if not isinstance(sentence, str | bytes):
         raise ValueError(f"the iterator must return str or bytes, not {type(sentence).__name__}")
     sentence = sentence.rstrip("\r\n") if isinstance(sentence, str) else sentence.rstrip(b"\r\n")

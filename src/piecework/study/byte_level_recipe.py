@@ -76,7 +76,7 @@ class ByteLevelRecipe(BaseModel):
     vocab_size: int = Field(32_000, ge=1, le=_UINT32)
     """The number of special tokens, bytes and merges together."""
     special_tokens: tuple[str, ...] = Field((), strict=False)
-    """They take the first ids."""
+    """Special tokens take the first ids."""
     min_frequency: int = Field(0, ge=0)
     """Pairs that occur less often are not merged."""
     max_token_length: int | None = Field(None, ge=1, le=_UINT32)

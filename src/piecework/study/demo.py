@@ -1,6 +1,6 @@
 """The demonstration corpus: parallel text in five languages and four kinds of code, from installed packages.
 
-The packages are only read, as files; none of their code is imported, and nothing is fetched.
+The packages are only read, as files; none of their code is imported, and nothing is downloaded.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _INT32 = (1 << 31) - 1
 
 # Not settings of SentencePiece, so they are not written into the model.
 _OURS = {"whitespace_runs", "minimum_frequency", "clean_up", "parity", "sentencepiece_version"}
-# SentencePiece 0.2.3 takes these, and writes nothing of them. 0.2.2 wrote them.
+# SentencePiece 0.2.3 accepts these, but does not write them into the model. 0.2.2 wrote them.
 _NOT_WRITTEN = frozenset({"self_test_sample_size", "train_extremely_large_corpus"})
 # Settings of SentencePiece that a recipe refuses, with the reason.
 _REFUSED = {
@@ -152,7 +152,7 @@ class Recipe(BaseModel):
 
     @staticmethod
     def byte_level(preset: str | None = None, **settings: Any) -> ByteLevelRecipe:
-        """A recipe for byte-level BPE, as of a well-known tokenizer (gpt2, gpt4, gpt4o, llama3, qwen2) or of one's own.
+        """A recipe for byte-level BPE: that of a well-known tokenizer (gpt2, gpt4, gpt4o, llama3, qwen2) or your own.
 
         >>> Recipe.byte_level("gpt4o").vocab_size
         200019
@@ -231,7 +231,7 @@ class Recipe(BaseModel):
         'lines'
         """
         suffix = self.treat_whitespace_as_suffix
-        # Counts know which word opens a line, and keep the spaces before a word: not the one that ends it.
+        # Counts record which word opens a line, and the spaces before a word, but not which word ends a line.
         if not self.split_by_whitespace or (
             suffix and (self.allow_whitespace_only_pieces or not self.add_dummy_prefix)
         ):

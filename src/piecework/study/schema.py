@@ -82,7 +82,7 @@ def check_language(name: str) -> str:
     if re.fullmatch(r"multilingual(-\d+)?", name):
         raise ValueError("is taken: it is the folder of the multilingual tokenizer; name the language otherwise")
     if name == OVERALL:
-        raise ValueError("is taken: results call all languages together so; name the language otherwise")
+        raise ValueError("is taken: in results it means all languages together; name the language otherwise")
     return check_name(name)
 
 
@@ -220,7 +220,7 @@ class Weights(_Table):
     csv: NonEmpty | None = None
     temperature: Share | None = None
     unimax: int | None = Field(default=None, ge=1)
-    """The same amount of text in every language, but none more than this many times what it has."""
+    """The same amount of text in every language, but no text is used more than this many times."""
 
     @model_validator(mode="after")
     def _come_from_one_place(self) -> Self:
@@ -416,7 +416,7 @@ class StudySettings(_Table):
             ),
         }
         if isinstance(recipe, ByteLevelRecipe):
-            # Special tokens are cut out of a text before it is counted, so that the documents are the same without.
+            # Special tokens are cut out of a text before it is counted, so the documents are the same without it.
             entries = tuple(entry.model_copy(update={"code_token": None}) for entry in self.corpus.subset)
             changes["corpus"] = self.corpus.model_copy(update={"subset": entries})
         return self.model_copy(update=changes)
@@ -444,7 +444,7 @@ class StudySettings(_Table):
                 yield ("recipes", name), f'"{name}" in [recipes]: {error}'
                 continue
             if name == MULTILINGUAL:
-                yield ("recipes", name), f'"{name}" in [recipes] is taken: results call the tokenizer of [recipe] so'
+                yield ("recipes", name), f'"{name}" in [recipes] is taken: it is the name of the tokenizer of [recipe]'
             for key, message in self.with_recipe(name).inconsistencies():
                 if key[0] == "recipe":
                     yield ("recipes", name, *key[1:]), message.replace("[recipe]", f"[recipes.{name}]")
@@ -457,7 +457,10 @@ class StudySettings(_Table):
             yield ("analysis", "pivot"), "pivot in [analysis] needs parallel, the pattern of the parallel files"
         if MULTILINGUAL in self.analysis.tokenizers:
             key: KeyPath = ("analysis", "tokenizers", MULTILINGUAL)
-            yield key, f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: results call the study\'s own tokenizer so'
+            yield (
+                key,
+                f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: it is the name of the study\'s own tokenizer',
+            )
         if self.analysis.alternatives and (self.extend is not None or not isinstance(self.recipe, Recipe)):
             yield (
                 ("analysis", "alternatives"),

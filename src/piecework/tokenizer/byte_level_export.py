@@ -22,7 +22,7 @@ SETTINGS_FILE = RANKS_FILE + SETTINGS_SUFFIX
 def byte_level_files(tokenizer: ByteLevelTokenizer, to: Literal["hf", "tiktoken"]) -> dict[str, bytes]:
     """The files of a format by name; a ModelError says what the format cannot express.
 
-    A tokenizer that has ranks and no merges gets the merges behind the ranks.
+    A tokenizer that has ranks and no merges gets the merges that follow from the ranks.
 
     >>> import piecework as pw
     >>> counts = pw.count_pre_tokens(["a rose is a rose"], pre_tokenizer="gpt2")

@@ -19,12 +19,12 @@ class ByteLevelModel:
     """Tokens as bytes, how they are merged, and what cuts the text before that."""
 
     tokens: Sequence[bytes]
-    """By id; empty where text never becomes the id by merging."""
+    """By id; empty for an id that merging never gives."""
     pre_tokenizer: PreTokenizer
     special_tokens: Mapping[str, int] = field(default_factory=dict)
-    """Taken from a text only where they are allowed."""
+    """Special tokens with their ids: cut out of a text only if they are allowed."""
     added_tokens: Mapping[str, int] = field(default_factory=dict)
-    """Always taken from a text, before it is cut into pre-tokens."""
+    """Added tokens with their ids: always cut out of a text, before it is cut into pre-tokens."""
     merges: Sequence[Merge] | None = None
     """By rank. If None, a token's id is its rank, and any two neighbours that spell a token merge, as in tiktoken."""
     whole_pre_tokens: bool = False

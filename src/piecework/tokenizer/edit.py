@@ -1,8 +1,8 @@
-"""Edits of a vocabulary that leave a model which works. An edit that would break the model is refused, with the reason.
+"""Edits a vocabulary so that the model still works. An edit that would break the model is refused, with the reason.
 
-SentencePiece has no list of merges: two neighbours merge if together they spell a piece. So dropping one piece can make
-others unreachable, those that are merged from it, and the file does not show it. After every edit we therefore compute
-which pieces some text still encodes to.
+SentencePiece has no list of merges: two neighbours merge if together they spell a piece. So if a piece is dropped, the
+pieces that are merged from it can become unreachable. The file does not show this. Therefore each edit computes which
+pieces some text still encodes to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The result of editing a tokenizer: the new one, and what became of each old piece."""
+"""The result of editing a tokenizer: the new tokenizer, and the new id of each old piece."""
 
 from __future__ import annotations
 

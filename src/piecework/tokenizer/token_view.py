@@ -9,7 +9,7 @@ from piecework.tokenizer.tokens import Token
 
 __all__ = ["TokenView"]
 
-# Two backgrounds in turn, which are read on white and on black.
+# Two alternating backgrounds. Text on them can be read on white and on black pages.
 _BACKGROUNDS = ("rgba(70, 130, 220, 0.30)", "rgba(240, 150, 40, 0.30)")
 
 

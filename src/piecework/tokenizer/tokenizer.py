@@ -183,7 +183,7 @@ class Tokenizer(BaseTokenizer):
         return resized
 
     def _without_last(self, vocab_size: int) -> Tokenizer:
-        """An extended tokenizer with fewer new pieces: the last ones are the last that were learned."""
+        """An extended tokenizer with fewer new pieces: the last ids are those of the pieces that were learned last."""
         smallest = self.extended_from or 0
         if not smallest <= vocab_size <= self.vocab_size:
             raise InputError(

@@ -24,7 +24,7 @@ _FILES = ("tokenizer.model", "tokenizer.json")
 
 
 def trained_file(folder: Path) -> Path:
-    """The file in the folder of a trained tokenizer that has all of it."""
+    """The file in the folder of a trained tokenizer that contains the whole tokenizer."""
     return next((folder / name for name in _FILES if (folder / name).is_file()), folder / _FILES[0])
 
 
@@ -44,7 +44,7 @@ def load_trained(folder: Path) -> TrainedTokenizer:
 
 
 def new_piece_ids(folder: Path) -> frozenset[int]:
-    """The ids that extending gave, in the order of no merge: with `replace` they are those of old pieces."""
+    """The ids of the new pieces of an extended tokenizer, in no order. With `replace` they are ids of old pieces."""
     record = _extension(folder / EXTENSION_FILE)
     return frozenset() if record is None else frozenset(piece["id"] for piece in record["new_pieces"])
 

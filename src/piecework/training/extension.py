@@ -79,7 +79,7 @@ def extend(
     `pad_to_multiple` adds further pieces until the size is a multiple.
 
     With `replace` the size stays: new pieces take the ids of the old pieces that are least used, of those that no kept
-    merge needs. Use is counted on `usage`, texts or counts like the others; by default on what is trained on, so give
+    merge needs. Use is counted on `usage`, texts or counts like the others; by default on the training text, so give
     text of every language that matters.
 
     >>> import piecework as pw

@@ -28,7 +28,7 @@ class NewPiece:
     parts: tuple[int, ...]
     """The ids in the new tokenizer of the two tokens that merge to it; empty for a character."""
     frequency: int
-    """How often the two were neighbours when they were merged; the count of a character."""
+    """How often the two were neighbours when they were merged; for a character, its count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Extended(Generic[_T]):
 
     tokenizer: _T
     base: _T
-    """The tokenizer before."""
+    """The tokenizer before extending."""
     added: tuple[NewPiece, ...]
     """The new pieces in the order in which they were learned. The first k are those of extending by k."""
     dropped: tuple[Piece, ...] = ()

@@ -125,7 +125,7 @@ def _categories(data: StudyData) -> list[Figure]:
     if len(compared) < 2:
         return []
     low, high = min(comparable.values()), max(comparable.values())
-    # A few documents make no headline.
+    # A few documents are too little for a title.
     certain = {(row["language"], row["category"]) for row in rows if row["low"] is not None}
     compared_in_title = [key for key in comparable if key in certain] or list(comparable)
     costly = max(compared_in_title, key=lambda key: (comparable[key], key))
