@@ -19,7 +19,7 @@ NAMES = ("mistral", "gpt2", "qwen3")
 LANGUAGES = ("is", "sv", "da", "no", "en")
 LEARNED = ("is", "sv", "da", "no")
 LARGEST_CHARACTERS = 6_000_000
-HELD_OUT = 10  # each tenth document is kept for the figures
+HELD_OUT = 10  # each tenth document is kept for measuring
 
 
 def job(kind: str, name: str, corpus: Path, add: int) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def main() -> None:
             str(arguments.add),
         ]
         contenders = [Contender("piecework", [*common, "--job", "ours", name], package="piecework", threads=1)]
-        if name != "mistral":  # the reference is for byte-level tokenizers, as the published tool
+        if name != "mistral":  # the reference is for byte-level tokenizers, like the published tool
             contenders.append(Contender("continued BPE in Python", [*common, "--job", "python", name], threads=1))
         results[name] = interleave(contenders, rounds=arguments.rounds)
     note = "seconds are CPU seconds from counts to merges, on a machine that had other work"

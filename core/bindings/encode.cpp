@@ -100,7 +100,7 @@ MergeColumns merge_columns(const Encoder& encoder, nb::str text) {
           to_array(std::move(middles)), to_array(std::move(ends))};
 }
 
-// (id, piece, start, end) of each token; offsets are in characters of a str, in bytes of a bytes.
+// (id, piece, start, end) of each token. Offsets count the characters of a str, and the bytes of a bytes object.
 nb::list encode_spans(const Encoder& encoder, nb::handle text) {
   TextBatch batch;
   batch.add(text);
@@ -128,7 +128,7 @@ nb::list encode_spans(const Encoder& encoder, nb::handle text) {
   return out;
 }
 
-// The text as the model sees it, with ▁ for spaces, and the offset in `text` of each byte of it and of its end.
+// The text as the model sees it, with ▁ for spaces. Also the offset in `text` for each of its bytes and for its end.
 std::pair<nb::bytes, std::vector<size_t>> normalize(const Encoder& encoder, nb::bytes text) {
   std::string normalized, escaped;
   std::vector<size_t> origins, offsets;

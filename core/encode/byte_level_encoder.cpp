@@ -9,7 +9,7 @@ namespace piecework {
 namespace {
 
 constexpr size_t kHuge = 1 << 24;        // bytes of a text after which a thread gives its memory back
-constexpr size_t kWorthCache = 1 << 13;  // bytes of text from which a thread remembers pre-tokens
+constexpr size_t kWorthCache = 1 << 13;  // bytes of text after which a thread remembers pre-tokens
 
 // `write` writes the ids of a pre-token to a given address, at most one for each byte.
 template <class Write>
@@ -71,7 +71,7 @@ void ByteLevelEncoder::encode_text(std::string_view text, Scratch& scratch, std:
   } else {
     IdCache& cache = *scratch.cache;
     pre_tokenizer_->for_each_block(text, [&](size_t begin, const size_t* ends, size_t count) {
-      // First the keys of all, so that the processor fetches their lines of the cache from memory at the same time.
+      // Makes all keys first, so that the processor fetches their lines of the cache from memory at the same time.
       for (size_t i = 0, at = begin; i < count; at = ends[i++]) {
         const size_t length = ends[i] - at;
         if (length > IdCache::kMaxBytes) continue;

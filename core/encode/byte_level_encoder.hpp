@@ -29,7 +29,7 @@ class ByteLevelEncoder {
                      unsigned threads, const TakeBatch& take) const;
   // Appends the ids of one pre-token, which need not be UTF-8.
   void encode_pre_token(std::string_view pre_token, std::vector<uint32_t>& ids) const;
-  // The same by merging alone, also where the pre-token is a token. It must not be empty.
+  // The same by merging alone, also if the pre-token is a token. The pre-token must not be empty.
   void merge(std::string_view pre_token, std::vector<uint32_t>& ids) const;
 
   const ByteLevelMerger& merger() const { return merger_; }

@@ -24,7 +24,7 @@ void ByteLevelTracer::trace(std::string_view pre_token) {
     const auto begin = static_cast<uint32_t>(queue_.back());
     const auto rank = static_cast<uint32_t>(queue_.back() >> 32);
     queue_.pop_back();
-    // An entry is out of date where its symbol, or the one after it, has changed since.
+    // An entry is out of date if its symbol or the next symbol has changed since it was added.
     if (symbols_[begin].rank == rank) merge(begin);
   }
   for (uint32_t i = 0; i < size; i = symbols_[i].end) {

@@ -1,4 +1,4 @@
-// Spill files: merged, they give the sums of what was written; damaged, they are refused or still in order.
+// Spill files: merging them gives the sums of the written rows. Damaged files are refused, or their keys are in order.
 #include <unistd.h>
 
 #include <cstdio>

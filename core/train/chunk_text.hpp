@@ -23,10 +23,10 @@ class ChunkText {
 
   ChunkText() = default;
   ChunkText(const WordTable& chunks, const Alphabet& alphabet);
-  // Pre-tokens as bytes, each a symbol.
+  // Pre-tokens. Each byte is a symbol.
   ChunkText(const WordTable& pre_tokens, const std::array<uint32_t, 256>& byte_symbols);
-  // Rows of symbols of any length. A row has the index of each symbol in two or four bytes; `lengths` has how many
-  // positions each takes.
+  // Rows of symbols of any length. A row has the index of each symbol in two or four bytes; `lengths` has the number of
+  // positions of each symbol.
   ChunkText(const WordTable& rows, const std::vector<uint32_t>& lengths, size_t index_bytes = sizeof(uint32_t));
 
   uint32_t size() const { return static_cast<uint32_t>(symbols_.size()); }

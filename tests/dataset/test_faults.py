@@ -75,7 +75,7 @@ def test_the_same_bytes_for_any_number_of_threads(study: Path, tmp_path: Path) -
 
 
 def test_killed_at_any_moment(study: Path, tmp_path: Path) -> None:
-    """Killed again and again in the same folder, until a run comes to its end."""
+    """Killed again and again in the same folder, until a run finishes."""
     whole = tmp_path / "whole"
     started = time.monotonic()
     assert run(study, whole, to="numpy").wait() == 0
@@ -93,7 +93,7 @@ def test_killed_at_any_moment(study: Path, tmp_path: Path) -> None:
 
 
 def test_killed_while_files_get_their_names(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At each rename in turn, and before tokenized.json is there."""
+    """Killed at each rename in turn, and before tokenized.json exists."""
     options = {"shard_size": 60_000, "threads": 1}
     dataset = pw.tokenize(pw.Study.load(study), study.parent / "model", out=tmp_path / "whole", **options)
     files = [row["path"] for shard in dataset.description["shards"] for row in shard["files"]]
@@ -199,7 +199,7 @@ def test_a_dataset_is_replaced_with_force_only(tmp_path: Path, corpus_file: Path
 
 
 def test_killed_just_before_a_file_has_its_name(tmp_path: Path, corpus_file: Path, tokenizer: pw.Tokenizer) -> None:
-    """In the one moment that a random kill seldom meets: what it was about to write goes, whole datasets stay."""
+    """A random kill seldom comes at this moment. The unfinished files are removed, and whole datasets stay."""
     out = tmp_path / "ids"
     out.mkdir()
     names = [".tokenized.json.0123abcd.tmp", "600/.tokenizer.model.0123abcd.tmp"]

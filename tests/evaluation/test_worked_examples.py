@@ -1,4 +1,4 @@
-"""The metrics by hand: what each text encodes to is written down, and so is what it counts."""
+"""The metrics by hand: each test states the tokens of a text, and the numbers that follow from them."""
 
 from math import log
 
@@ -91,7 +91,7 @@ def evaluate_nothing() -> None:
 
 
 def test_renyi_efficiency() -> None:
-    """Three tokens, each a third: the entropy is log 3 of whatever order."""
+    """Three tokens, each a third: the entropy of every order is log 3."""
     assert TOKENIZER.vocab_size == 3 + 256 + 6 + 22 + 23
     found = totals("hej du b")  # ▁hej ▁du ▁b
     numerator, denominator = found["renyi_efficiency"]
@@ -101,7 +101,7 @@ def test_renyi_efficiency() -> None:
 def test_smaller_sizes() -> None:
     evaluation = pw.evaluate({"t": TOKENIZER}, pw.count_units({"x": ["Hej du, hej!"]}), curves=True)
     curve = evaluation.curve("t", "x")
-    # With 0, 1, 2, … of: ej, ▁h, ▁hej, ▁d, ▁du, ▁b; the text is Hej du hej.
+    # The text is "Hej du hej". The sizes have the first 0, 1, 2, … of the merges ej, ▁h, ▁hej, ▁d, ▁du, ▁b.
     assert curve.numerators.tolist() == [11, 9, 8, 7, 6, 5, 5]
     assert curve.denominators.tolist() == [3] * 7
     assert curve.vocab_sizes.tolist() == list(range(TOKENIZER.vocab_size - 6, TOKENIZER.vocab_size + 1))

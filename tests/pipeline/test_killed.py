@@ -1,4 +1,4 @@
-"""A run that is killed at any moment, or stopped by Ctrl-C: the next one goes on, and leaves the same files."""
+"""A run that is killed at any moment, or stopped by Ctrl-C: the next run resumes, and ends with the same files."""
 
 import os
 import random
@@ -19,7 +19,7 @@ def start(study: Path, out: Path) -> "subprocess.Popen[str]":
 
 
 def file_count(folder: Path) -> int:
-    """How many files there are; folders may go while they are looked at."""
+    """The number of files. Folders may disappear while they are read."""
     return sum(len(files) for _, _, files in os.walk(folder))
 
 
@@ -32,7 +32,7 @@ def test_killed_at_random_moments(run_once: Path, tmp_path: Path) -> None:
     killed = 0
     for files in sorted(generator.sample(range(len(expected) - 1), KILLS)):
         process = start(study, out)
-        # Moments are told by how many files there are, and a little later: a busy machine may take long to come there.
+        # The moment depends on the number of files, plus a short wait: a busy machine may need long to get there.
         while process.poll() is None and file_count(out) < files:
             time.sleep(0.005)
         time.sleep(generator.uniform(0, 0.3))

@@ -29,7 +29,7 @@ def write_study(
     texts: Mapping[str, Sequence[str]] | None = None,
     **analysis: Any,
 ) -> pw.Study:
-    """A study of made-up languages, each with syllables and words of its own, or with these texts."""
+    """A study of made-up languages. Each has its own syllables and words, or the given texts."""
     subsets = []
     for number, language in enumerate(languages):
         path = folder / f"{number}.jsonl"

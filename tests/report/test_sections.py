@@ -1,4 +1,4 @@
-"""What titles and charts say, computed a second time from the tables."""
+"""The values in titles and charts, computed a second time from the tables."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ def values(results: StudyResults, metric: str, tokenizer: str = "multilingual") 
 def test_cost_is_fertility_highest_first(hostile: StudyResults, charts: Charts) -> None:
     chart = charts["cost"]
     assert isinstance(chart, BarChart)
-    # Code has no words that compare with those of a language.
+    # The words of code cannot be compared with the words of a language.
     expected = {name: value for name, value in values(hostile, "fertility").items() if name not in ("code", "overall")}
     assert [bar.value for bar in chart.bars] == sorted(expected.values(), reverse=True)
     assert chart.floor == 1.0
@@ -121,7 +121,7 @@ def test_overlap_is_between_0_and_1_and_largest_first(charts: Charts) -> None:
 
 
 def test_gain_of_a_curve_that_falls_evenly() -> None:
-    # Every piece saves a thousandth of what is left, so a hundred save 1 - 0.999^100 wherever one is.
+    # Every piece saves a thousandth of the rest, so a hundred pieces save 1 - 0.999^100 at every size.
     sizes = np.arange(500, 4500)
     at, gain = _gain(sizes, 3 * 0.999 ** np.arange(4000), 100)
     assert gain == pytest.approx(np.full(len(at), 1 - 0.999**100))
