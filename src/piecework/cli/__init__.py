@@ -16,7 +16,7 @@ from piecework.errors import PieceworkError, RecipeError, StudyError, explain_os
 
 __all__ = ["main"]
 
-# What the main help says of each command; a test holds that the command says the same.
+# What the main help says of each command; a test checks that the command says the same.
 COMMANDS = {
     "run": "Run a whole study: sample, count, train, evaluate, report.",
     "init": "Write a commented study file for a folder of text.",

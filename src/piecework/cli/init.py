@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-# From a number of bytes of text on: the shares to train and evaluate on, and the vocabulary sizes. Counting takes
+# For text from this number of bytes on: the shares to train and evaluate on, and the vocabulary sizes. Counting takes
 # seconds per gigabyte, so a small corpus is used whole; the last sample is the paper's.
 SAMPLES = ((0, "90%", "10%"), (1_000_000_000, "10%", "2%"), (20_000_000_000, "1%", "0.2%"))
 VOCABULARIES = (
@@ -144,7 +144,7 @@ def _write_study(survey: "Survey", folder: Path, out: Path) -> str:
 
 
 def _sizes_that_fit(survey: "Survey", sizes: tuple[int, ...], *, has_code: bool) -> tuple[int, ...]:
-    """Return vocabulary sizes that so little text can fill, and that have room for its characters: training says it."""
+    """Return vocabulary sizes that the text can fill and that have room for its characters. Training decides it."""
     from piecework.corpus.readers import open_batches
     from piecework.counting.words import WordCounter
     from piecework.errors import VocabularyTooLargeError

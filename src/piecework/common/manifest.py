@@ -1,7 +1,7 @@
 """Manifests: JSON files that list what a stage wrote, with checksums, so that damage is noticed when they are read.
 
-A manifest carries a checksum of its own content. A shape says which keys it has and of which type, so that a manifest
-from elsewhere cannot cause anything but an error that names it.
+A manifest carries a checksum of its own content. A shape says which keys it has and of which type, so that a wrong
+manifest can only cause an error that names it.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class RemoteStatus:
 class RemotePath:
     """A remote file or folder, with those methods of `Path` that reading and listing need.
 
-    What goes wrong is an OSError with a `strerror` that a person understands. How to reach the file system comes from
+    Every failure is an OSError with a `strerror` that a person understands. How to reach the file system comes from
     the environment, as for other programs: AWS_ENDPOINT_URL, AWS_REGION, AWS_PROFILE, AWS_ACCESS_KEY_ID and others.
     """
 

@@ -60,8 +60,8 @@ class Counts:
     def subsets(self) -> pa.Table:
         """One row for each subset, sorted by language and category: weight, documents, characters, bytes, fractions.
 
-        Of what was read, so much went to training, to evaluation, or was not used. A document that training takes
-        several times is one document with several copies.
+        The columns say how much of the text that was read is for training, for evaluation, or unused. A document that
+        is used several times for training is one document with several copies.
         """
         return subsets_table(self.subset_rows)
 
@@ -244,7 +244,7 @@ class Counts:
         try:
             # Names as dictionary indices: as strings, each row would hold its own copy.
             with pq.ParquetFile(arrow_source(path)) as file:
-                # A right checksum says that the table was not changed since, not that it ever was a table of counts.
+                # A right checksum shows that the table has not changed. It does not show that it is a table of counts.
                 types = column_types(table, pre_tokens=self.pre_tokenizer is not None)
                 if not file.schema_arrow.equals(types):
                     described = ", ".join(f"{field.name} ({field.type})" for field in types)

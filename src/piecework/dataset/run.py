@@ -101,7 +101,7 @@ class DatasetRun:
             done |= dict(zip(left, on_cluster.tokenize(job, tasks), strict=True))
         else:
             check_readable(tasks)
-            # Cores for which there is no shard encode within the processes of the others.
+            # Cores without a shard of their own encode inside the other processes.
             processes = self.budget.processes
             job = replace(job, threads=max(1, processes // max(1, len(left))))
             done |= self._run(workers, functools.partial(tokenize_shard, job), tasks, left, progress, processes)

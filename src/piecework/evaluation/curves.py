@@ -120,7 +120,7 @@ def _byte_level_merges(tokenizer: ByteLevelTokenizer, *, name: str) -> _Merges:
 
 
 def _new_merges(tokenizer: Tokenizer, base_size: int) -> _Merges:
-    """The merges of an extension. New characters are in every size, and so is what is learned before new runs of ▁."""
+    """The merges of an extension. Every size has the new characters, and the pieces before new runs of ▁."""
     texts, scores = tokenizer._texts, np.array(tokenizer._vocabulary.scores)
     new = range(base_size, tokenizer.vocab_size)
     # The core assumes that every size has the same whitespace runs.

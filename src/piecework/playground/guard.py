@@ -123,7 +123,7 @@ class Guard:
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
         if given is not None and scope["path"] == "/" and self._access.admits(given):
-            # The token leaves the address bar; the browser keeps it as a cookie of this server.
+            # The token is removed from the address bar; the browser keeps it as a cookie of this server.
             response = RedirectResponse("/", status_code=303)
             response.set_cookie(COOKIE, given, httponly=True, samesite="strict")
             return response

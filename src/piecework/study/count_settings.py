@@ -1,4 +1,4 @@
-"""What a recipe asks of counting: words as SentencePiece has them, or the pre-tokens of a byte-level recipe."""
+"""How a recipe needs documents to be counted: as words of SentencePiece, or as pre-tokens of a byte-level recipe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CountSettings:
     """With it pre-tokens are counted, and the settings above but `clean_up` do not apply."""
 
     def described(self) -> dict[str, Any]:
-        """The settings for counts.json. Those that are as usual are left out, so that older counts stay valid."""
+        """The settings for counts.json. Usual values are left out, so that older counts stay valid."""
         described: dict[str, Any] = {"max_sentence_length": self.max_sentence_length}
         if self.clean_up:
             described["clean_up"] = self.clean_up

@@ -15,7 +15,7 @@ from piecework.study.toml_lines import KeyPath
 
 __all__ = ["WrongKey", "explain"]
 
-# pydantic's words for what TOML calls otherwise.
+# Messages in the terms of TOML, in place of pydantic's.
 _EXPECTED = {
     "int_type": "should be a whole number",
     "int_from_float": "should be a whole number",

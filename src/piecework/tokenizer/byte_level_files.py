@@ -29,7 +29,7 @@ __all__ = [
     "read_tekken",
 ]
 
-# Of files that have no pattern: parts of their names, and the pre-tokenizer.
+# For files that have no pattern: parts of their names, and the pre-tokenizer to use.
 _NAMED = {
     "r50k": "gpt2",
     "p50k": "gpt2",
@@ -87,7 +87,7 @@ def read_ranks(
     pre_tokenizer: PreTokenizer | None = None,
     special_tokens: Mapping[str, int] | None = None,
 ) -> ByteLevelModel:
-    """The tokenizer in a `.tiktoken` file. Its pre-tokenizer is known from the file's name, or cl100k's."""
+    """The tokenizer in a `.tiktoken` file. The file's name tells the pre-tokenizer; otherwise it is cl100k's."""
     ranks = parse_ranks(data, source)
     stem = Path(source).name.lower()
     note = ""
@@ -116,7 +116,7 @@ def read_ranks(
 
 
 def ranks_settings(model: ByteLevelModel) -> bytes:
-    """The file beside a `.tiktoken` file, with what that cannot hold: the pattern and the special tokens."""
+    """The file beside a `.tiktoken` file, with what the latter cannot hold: the pattern and the special tokens."""
     if len(model.pre_tokenizer.patterns) > 1:
         raise ModelError(f"tiktoken takes one pattern, and {model.pre_tokenizer.name} has several, one after the other")
     content = {
@@ -176,7 +176,7 @@ def parse_ranks(data: bytes, source: str) -> dict[bytes, int]:
 
 
 def ranks_bytes(model: ByteLevelModel) -> bytes:
-    """The `.tiktoken` file. tiktoken merges by rank alone; a model for which that is not the same is refused."""
+    """The `.tiktoken` file. tiktoken merges by rank alone; a model is refused if this gives other ids."""
     if problem := ranks_problem(model):
         raise ModelError(problem)
     lines = (b"%s %d\n" % (base64.b64encode(token), number) for number, token in enumerate(model.tokens) if token)

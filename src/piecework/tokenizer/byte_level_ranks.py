@@ -1,4 +1,4 @@
-"""The merges behind the ranks of a `.tiktoken` file, and what is irregular in a list of merges.
+"""The merges that follow from the ranks of a `.tiktoken` file, and what is irregular in a list of merges.
 
 tiktoken has ranks and no merges: two neighbours that spell a token become it, the lowest rank first. Suppose a token is
 made somewhere in a text. No merge has crossed its borders before. So the merges inside it are those of its own bytes
@@ -69,7 +69,7 @@ def ranks_problem(model: ByteLevelModel) -> str:
 
 
 def irregularities(model: ByteLevelModel, *, new_ids: Container[int] = ()) -> Iterator[str]:
-    """What training never gives, and a single wrong entry does: the first case of each kind.
+    """The first case of each irregularity that training never gives, but a single wrong entry does.
 
     Training gives every token from a byte or from one merge of tokens that exist, with ids in the order of merges;
     `new_ids`, which extending gave, may stand in any order. Where whole pre-tokens are looked up, tokens may exist that

@@ -94,7 +94,7 @@ def reachable_tokens(tokenizer: ByteLevelTokenizer) -> npt.NDArray[np.bool_]:
         for number, token in enumerate(model.tokens)
         if token and number not in added and (text := _text(token)) is not None
     }
-    # Most tokens are the encoding of their own text: that is quick, and proves it.
+    # Most tokens are the encoding of their own text, so they are reachable. This check is quick.
     for (number, text), ids in zip(texts.items(), tokenizer.encode_batch(list(texts.values())), strict=True):
         reachable[number] = ids == [number] or (
             _is_made(merging, number, model.tokens[number]) and not _is_always_cut(tokenizer, text)

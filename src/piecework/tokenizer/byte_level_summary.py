@@ -11,7 +11,7 @@ __all__ = ["byte_level_groups", "byte_level_lengths", "byte_level_settings"]
 
 
 def byte_level_groups(tokenizer: ByteLevelTokenizer) -> list[VocabularyGroup]:
-    """The vocabulary by group. Bytes are those that are no character; regular are also parts of characters.
+    """The vocabulary by group. `byte` has bytes that are no character; `regular` also has parts of characters.
 
     >>> import piecework as pw
     >>> counts = pw.count_pre_tokens(["a rose is a rose"], pre_tokenizer="gpt2")

@@ -1,6 +1,6 @@
-"""Edits of a byte-level tokenizer that leave one which works, in every runtime.
+"""Edits a byte-level tokenizer so that it still works in every runtime.
 
-A token is made by its merges. Dropping a token takes its merges away, and with them the tokens that are merged from it.
+A token is made by its merges. If a token is dropped, its merges go, and so do the tokens that are merged from it.
 No other token needs it: the merges inside the bytes of a token are those of its own parts.
 """
 
@@ -220,7 +220,7 @@ def _with_symbols(slots: Sequence[_Slot], texts: Sequence[str], make: Callable[[
         if not text:
             raise InputError("a symbol is empty")
         if text in spelled:
-            raise InputError(f"{text!r} cannot be a symbol: a tokenizer.json writes the token {spelled[text]!r} so")
+            raise InputError(f"{text!r} cannot be a symbol: in a tokenizer.json it spells the token {spelled[text]!r}")
         if text in taken and taken[text] not in free:
             raise InputError(f"{text!r} is a piece already, with id {taken[text]}; drop it first")
         number = taken[text] if text in taken else next(iter(free), len(placed))

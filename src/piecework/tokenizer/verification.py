@@ -140,7 +140,7 @@ def judge(
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The turn of one runtime: how many texts others have encoded before, of how many, and what gets the progress."""
+    """One runtime's part of the progress: the texts encoded by runtimes before it, all texts, and the callback."""
 
     done: int
     total: int

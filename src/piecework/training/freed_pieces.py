@@ -22,8 +22,8 @@ def freed_pieces(
 ) -> list[int]:
     """The ids of `count` pieces to drop, apart from those in `keep`; `usage` has how often each is a token.
 
-    Dropping the last merges of a vocabulary leaves all others reachable: a piece that is a part of no kept merge takes
-    no part in how a kept piece is made.
+    If the last merges of a vocabulary are dropped, all others stay reachable: a piece that is a part of no kept merge
+    is not needed to make a kept piece.
     """
     if not count:
         return []

@@ -1,4 +1,4 @@
-"""Texts to train on, from whatever holds them: strings, records, Arrow, pandas, Hugging Face datasets."""
+"""Texts to train on, from many containers: strings, records, Arrow, pandas, Hugging Face datasets."""
 
 from __future__ import annotations
 

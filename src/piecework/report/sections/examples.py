@@ -23,7 +23,7 @@ VISIBLE = 4
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A drawn piece of text: its visible form, whether it is made of bytes, and its tooltip."""
+    """A drawn part of a text: its visible form, whether it is made of bytes, and its tooltip."""
 
     parts: tuple[tuple[str, bool], ...]
     """Strings, each with whether it is a mark for an invisible character."""
@@ -92,7 +92,7 @@ def examples_section(data: StudyData) -> Section | None:
 
 
 def _direction(text: str) -> str:
-    """The direction of most letters. The browser would take that of the first one, which may be a Latin placeholder.
+    """The direction of most letters. A browser takes that of the first letter, which may be in a Latin placeholder.
 
     >>> _direction("hej"), _direction("%(count)s ثواني من الآن")
     ('auto', 'rtl')

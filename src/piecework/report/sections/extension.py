@@ -87,7 +87,7 @@ def _estimates(data: StudyData, languages: list[str]) -> Sheet:
         Heading("bytes per token before", "number"),
         Heading("bytes per token after", "number"),
     ]
-    caption = "Estimates of the old and of the extended tokenizer; languages that were not to change are here too"
+    caption = "Estimates of the old and of the extended tokenizer; languages that should not change are included"
     return Sheet.build(caption, headings, lines, name="extension-estimates", title="All estimates")
 
 

@@ -112,7 +112,7 @@ def _gains(data: StudyData, marked: list[int], unit: int) -> list[Figure]:
     # The first sizes gain so much that they would squash the rest of the chart.
     start = marked[1] if len(marked) > 3 else marked[0]
     lines = []
-    # Many lines would tangle: then all text alone.
+    # Many lines cannot be told apart: then only all text is drawn.
     languages = data.languages if len(data.languages) <= FEW_LINES else []
     for language in [*languages, OVERALL]:
         line = Line(data.name(language), data.look(language), *_gain(*data.curve("fertility", language), unit))
