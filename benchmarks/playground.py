@@ -52,7 +52,7 @@ def benchmark(bench: Bench) -> dict[str, Any]:
 
 
 def _spreads(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Every round's figures, none left out; what is no figure is of the first."""
+    """The numbers of all rounds. Values that are not numbers come from the first round."""
     return {
         name: spread([float(run[name]) for run in runs]) if isinstance(value, int | float) else value
         for name, value in runs[0].items()
@@ -60,7 +60,7 @@ def _spreads(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def prepare(text_file: Path, folder: Path, sizes: list[int]) -> None:
-    """In a process of its own, since it needs memory: a tokenizer, and smaller ones of it."""
+    """Makes a tokenizer and smaller ones of it. Runs in a process of its own, because it needs much memory."""
     import piecework as pw
 
     counts = pw.count_words(text_file.read_text(encoding="utf-8").split("\n"))
@@ -82,7 +82,7 @@ def cut(path: Path, length: int, count: int) -> list[str]:
 
 @contextmanager
 def started(folder: Path, sizes: tuple[int, ...]) -> Iterator["Server"]:
-    """The playground on the first core; whoever asks is on the others."""
+    """The playground runs on the first core, and its clients on the other cores."""
     cores = sorted(os.sched_getaffinity(0))
     command = [sys.executable, "-m", "piecework", "playground", *(str(folder / str(size)) for size in sizes)]
     process = subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True, cwd=REPOSITORY)
@@ -105,7 +105,7 @@ class Server:
             os.sched_setaffinity(int(core_task.name), os.sched_getaffinity(pid))
 
     def round_trips(self, names: list[str], texts: list[str]) -> dict[str, Any]:
-        """Text out, four lanes of tokens in: as the page asks, one after the other."""
+        """Sends a text and receives four lanes of tokens, one request after the other, like the page."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
         self._ask(connection, "encode", _encode(names, texts[0]))
         took = []
@@ -168,7 +168,7 @@ class Server:
                 except (OSError, RuntimeError) as error:
                     failed.append(str(error))
                     connection.close()
-                took.append(time.perf_counter() - due)  # from when it was due: waiting in line counts
+                took.append(time.perf_counter() - due)  # from the moment when it was due: waiting counts too
 
         threads = [threading.Thread(target=worker) for _ in range(CONNECTIONS)]
         for thread in threads:

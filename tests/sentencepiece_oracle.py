@@ -15,7 +15,7 @@ class HasSentencePieceArguments(Protocol):
     def sentencepiece_arguments(self) -> dict[str, Any]: ...
 
 
-# What a recipe always says; with other arguments SentencePiece's defaults would differ from ours.
+# Arguments that a recipe always gives. Without them, SentencePiece's defaults would differ from ours.
 PLAIN = {"model_type": "bpe", "normalization_rule_name": "identity", "remove_extra_whitespaces": False}
 
 
@@ -48,7 +48,7 @@ def parse(model: bytes) -> Any:
 
 
 def assert_same_model(ours: bytes, theirs: bytes) -> None:
-    """Equal bytes; where they differ, says where. (pytest's own comparison of megabytes takes minutes.)"""
+    """Equal bytes. If they differ, the error says where. (pytest's own comparison of megabytes takes minutes.)"""
     if ours == theirs:
         return
     mine, other = parse(ours), parse(theirs)
@@ -88,7 +88,7 @@ def load(model: bytes) -> sentencepiece.SentencePieceProcessor:
 
 
 def assert_same_ids(texts: Sequence[str], ours: Iterable[list[int]], theirs: Iterable[list[int]]) -> None:
-    """Equal ids for each text; where they differ, says where."""
+    """Equal ids for each text. If they differ, the error says where."""
     for text, a, b in zip(texts, ours, theirs, strict=True):
         if a != b:
             at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

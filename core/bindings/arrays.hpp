@@ -1,5 +1,5 @@
 // Memory of the core as Python objects: bytes, and arrays that own it without a copy.
-// A view is a typed array too, Python's memoryview: commands that need no NumPy start without it.
+// A view is also a typed array: a memoryview of Python. Commands that need no NumPy start without NumPy.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,7 +26,7 @@ using InputArray = nb::ndarray<const Number, nb::c_contig, nb::device::cpu, Shap
 
 inline nb::bytes to_bytes(std::string_view data) { return nb::bytes(data.data(), data.size()); }
 
-// What `write` makes of `from`, while the GIL is released.
+// Returns write(from) as bytes. The GIL is released during the call.
 template <auto write, class From>
 nb::bytes written(const From& from) {
   std::string data;

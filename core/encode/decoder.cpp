@@ -34,7 +34,7 @@ std::string Encoder::decode(const std::vector<uint32_t>& ids) const {
     std::string_view piece = model_.pieces[id];
     if (at_start && strips && piece.starts_with(kSpaceMarkUtf8)) {
       piece.remove_prefix(kSpaceMarkUtf8.size());
-      // Where extra whitespace is removed all leading spaces go, else only the one that encoding added.
+      // If extra whitespace is removed, all leading spaces are dropped; otherwise only the one that encoding added.
       stripped = !model_.remove_extra_whitespaces;
     }
     while (!piece.empty()) {

@@ -1,4 +1,4 @@
-// Encoding with its steps: the tokens of units for evaluation, the merges of a text for people to see.
+// Encoding with its steps: the tokens of units for evaluation, and the merges of a text for display.
 #include <algorithm>
 #include <stdexcept>
 
@@ -147,7 +147,7 @@ void Encoder::require_independent_units() const {
 }
 
 bool Encoder::newlines_stand_alone() const {
-  // Normalisation can make something else of a newline.
+  // Normalisation can change a newline.
   if (normalizes()) return false;
   // Without byte fallback, adjacent unknown characters are one token.
   if (!model_.byte_fallback && merger_.symbol_of('\n') >= model_.size()) return false;

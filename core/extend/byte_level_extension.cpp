@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kCheckpoint = 1 << 14;
 
-// Tokens that merging never makes, at every cut into two. Only a tokenizer that merges any split can make them later.
+// The tokens that merges never make, split into two parts in every possible way. Only a tokenizer that merges any split
+// can make them later.
 ForbiddenPieces forbidden_pieces(const ByteLevelEncoder& encoder, const ByteLevelVocabulary& vocabulary) {
   ForbiddenPieces forbidden;
   if (!vocabulary.merges_any_split) return forbidden;

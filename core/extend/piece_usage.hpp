@@ -10,7 +10,7 @@
 
 namespace piecework {
 
-// By id. `options` say how words are marked; their meta pieces should be those that text never spells, or none.
+// Counts by id. `options` tell how words are marked. Their meta pieces should be pieces that no text spells, or none.
 std::vector<uint64_t> piece_usage(const Encoder& encoder, const WordTable& words, const TrainingOptions& options,
                                   const Checkpoint& checkpoint);
 std::vector<uint64_t> piece_usage(const ByteLevelEncoder& encoder, size_t vocab_size, const WordTable& pre_tokens,

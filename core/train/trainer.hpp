@@ -1,5 +1,5 @@
-// BPE training from counts: of words exactly as SentencePiece does it, of pre-tokens exactly as Hugging Face
-// tokenizers.
+// BPE training from counts. Training on words does exactly what SentencePiece does, training on pre-tokens exactly what
+// Hugging Face tokenizers does.
 #pragma once
 
 #include <cstdint>
@@ -45,12 +45,12 @@ struct ByteLevelTrainingOptions {
 
 // Pieces are written with a character for each byte (byte_characters).
 struct ByteLevelTrainingResult {
-  // In order. A merge may join to a special token of the same string; all others make a piece of their own.
+  // In order. A merge that spells a special token makes this token. Every other merge makes a new piece.
   std::vector<Merge> merges;
   std::vector<std::string> alphabet;  // special tokens and bytes, by id
 };
 
-// `vocab_size` counts special tokens, bytes and merged pieces. Fewer pieces only if the text allows no more.
+// `vocab_size` counts special tokens, bytes and merged pieces. There are fewer pieces only if the text allows no more.
 ByteLevelTrainingResult train_byte_level_bpe(const WordTable& pre_tokens, const ByteLevelTrainingOptions& options,
                                              uint64_t vocab_size, const Progress& progress);
 

@@ -1,4 +1,4 @@
-"""What was found by attacking the commands: each ends in one line, never in a traceback."""
+"""Inputs that attacks on the commands have found: each gives an error of one line, never a traceback."""
 
 import shutil
 import subprocess

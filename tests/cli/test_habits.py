@@ -1,4 +1,4 @@
-"""What all commands keep to: help, exit codes, interrupts, terminals, and a quick start."""
+"""What all commands have in common: help, exit codes, interrupts, terminals, and a quick start."""
 
 import os
 import signal

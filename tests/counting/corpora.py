@@ -25,7 +25,7 @@ ODD = ["", " ", "  ", "▁", "▅", "\n", "\t", "\r", "\0", "a,b", "-", "don't",
 
 
 def made_up_documents(count: int, *, seed: int = 1, copies: bool = True) -> list[str]:
-    """Documents of a few lines; some are odd, and some are there more than once."""
+    """Documents of a few lines. Some are odd, and some occur more than once."""
     generator = random.Random(seed)
     words = ["".join(generator.choices(SYLLABLES, k=generator.randint(1, 4))) for _ in range(800)]
     frequencies = [1 / (rank + 1) for rank in range(len(words))]
@@ -71,7 +71,7 @@ def write_corpus(
     files: int = 1,
     shuffled: int | None = None,
 ) -> None:
-    """Write each subset into so many files, named <subset>-<number><suffix>."""
+    """Write each subset into `files` files, named <subset>-<number><suffix>."""
     for name, texts in corpus.items():
         order = list(texts)
         if shuffled is not None:
@@ -126,7 +126,7 @@ def result_bytes(out: Path, names: Sequence[str] = RESULTS) -> dict[str, bytes]:
 
 
 def reference_settings(study: Study) -> dict[str, Any]:
-    """What `reference_counts` is to be told so that it samples as the study does."""
+    """The settings with which `reference_counts` samples like the study."""
     plan = Plan.from_study(study)
     return {
         "seed": study.seed,

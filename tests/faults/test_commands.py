@@ -1,4 +1,4 @@
-"""Faults in commands that write a tokenizer: killed, interrupted, without room or rights. No half of a result is left.
+"""Faults in commands that write a tokenizer: kills, interrupts, a full disk, no permission. No partial result is left.
 
 Two kills for each command run always; PIECEWORK_FAULTS=all makes them forty, and tries each signal on each command.
 """
@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 TIMES = re.compile(rb'"(cpu_s|elapsed_s)": [0-9.]+')
-"""What balance.json has of the machine."""
+"""The entries of balance.json that depend on the machine."""
 
 
 def command(name: str, folder: Path, out: Path) -> list[str]:
@@ -107,7 +107,7 @@ def test_killed_at_random_moments(
 
 
 def _has_come(pid: int, cpu_s: float) -> bool:
-    """Whether the process has used so much processor time, or has ended."""
+    """Whether the process has used `cpu_s` seconds of processor time, or has ended."""
     try:
         return not is_running(pid) or cpu_seconds(pid) > cpu_s
     except OSError:

@@ -1,4 +1,4 @@
-"""What a release says of itself: one version, and typed."""
+"""A release has one version, and its package is typed."""
 
 from __future__ import annotations
 
