@@ -42,7 +42,7 @@ HF_NAMES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"
     show_default=True,
     help="gpt-sw3: 64,000 pieces, split digits, byte fallback, code tokens, whitespace runs. "
     "plain: SentencePiece's defaults for BPE, without normalisation. "
-    "gpt2 to qwen2: byte-level BPE as of these tokenizers; byte-level: with settings of your own.",
+    "gpt2 to qwen2: byte-level BPE with the settings of that tokenizer; byte-level: with your own settings.",
 )
 @click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting of the recipe; may be repeated."

@@ -220,7 +220,7 @@ def _with_symbols(slots: Sequence[_Slot], texts: Sequence[str], make: Callable[[
         if not text:
             raise InputError("a symbol is empty")
         if text in spelled:
-            raise InputError(f"{text!r} cannot be a symbol: in a tokenizer.json it spells the token {spelled[text]!r}")
+            raise InputError(f"{text!r} cannot be a symbol: a tokenizer.json writes the token {spelled[text]!r} so")
         if text in taken and taken[text] not in free:
             raise InputError(f"{text!r} is a piece already, with id {taken[text]}; drop it first")
         number = taken[text] if text in taken else next(iter(free), len(placed))

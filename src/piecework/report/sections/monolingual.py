@@ -39,7 +39,7 @@ def monolingual_section(data: StudyData) -> Section | None:
         "shows what sharing costs, and how well a tokenizer serves a language that it was not trained on."
     )
     if data.smaller_monolingual:
-        lead += f" Some are smaller, because their text does not allow more pieces: {_smaller(data)}."
+        lead += f" Some are smaller, because their text has no more pieces: {_smaller(data)}."
     return Section("monolingual", "Compared with monolingual tokenizers", lead, tuple(blocks))
 
 
