@@ -25,7 +25,7 @@ class AbortedError(TrainingError):
 
 
 class Release:
-    """One release of SentencePiece, which trains in a process of its own: it may abort, and two cannot be imported."""
+    """One release of SentencePiece. It trains in its own process: it may abort, and one process cannot import two."""
 
     def __init__(self, version: str, folder: Path | None) -> None:
         self.version = version

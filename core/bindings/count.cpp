@@ -90,7 +90,7 @@ void queue_word(WordTable& table, std::string_view text, uint64_t count) {
   table.queue(text, !marked, count, text.data() + text.size());
 }
 
-// A pre-token stands as it is: a space in it is a space.
+// A pre-token is stored unchanged: its spaces stay spaces.
 void queue_pre_token(WordTable& table, std::string_view text, uint64_t count) {
   table.queue(text, true, count, text.data() + text.size());
 }

@@ -19,7 +19,7 @@ struct ByteMerge {
 };
 
 struct ByteLevelModel {
-  std::vector<std::string> tokens;  // by id, as bytes; empty where text never becomes that id
+  std::vector<std::string> tokens;  // by id, as bytes; empty if text is never encoded as this id
   // By rank. Without merges a token's id is its rank, and any two neighbours that spell a token are merged to it, as
   // tiktoken does.
   std::optional<std::vector<ByteMerge>> merges;
@@ -46,7 +46,7 @@ class ByteLevelMerger {
 
   // Writes the ids of a pre-token, at most one for each byte, and returns their end.
   uint32_t* encode(std::string_view pre_token, uint32_t* out) const;
-  // The same by merging alone, also where the pre-token is a token. It must not be empty.
+  // The same by merging alone, also if the pre-token is a token. The pre-token must not be empty.
   uint32_t* merge(std::string_view pre_token, uint32_t* out) const;
 
  private:
@@ -72,7 +72,7 @@ class ByteLevelMerger {
   // A bit for the hash of each rule: most pairs have no rule, and this table is smaller than that of the rules.
   std::vector<uint64_t> filter_;
   uint64_t filter_mask_ = 0;
-  std::vector<uint32_t> byte_ranks_;  // of the merge of each two bytes, the first look-ups of every pre-token
+  std::vector<uint32_t> byte_ranks_;  // ranks of merging any two bytes: the first look-ups of each pre-token
 };
 
 inline uint32_t ByteLevelMerger::rank(uint32_t left, uint32_t right) const {

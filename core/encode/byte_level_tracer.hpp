@@ -1,9 +1,8 @@
-// The merges that byte-level BPE performs in a pre-token, and from how many merges of the vocabulary on each happens.
+// The merges that byte-level BPE performs in a pre-token. Each merge tells how many merges of the vocabulary it needs.
 //
 // Let r₁, r₂, … be the ranks of the merges of a pre-token in the order in which they happen. With only the first k
-// merges of the vocabulary exactly those before the first rᵢ ≥ k happen: at that moment no pair of lower rank is there,
-// or it would have been taken. So a merge happens from as many merges on as the highest rank in its tree, plus 1,
-// tells.
+// merges of the vocabulary, exactly those before the first rᵢ ≥ k happen: at that moment there is no pair of lower
+// rank, because it would have been taken. So a merge happens if k is above the highest rank in its tree.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +16,14 @@ namespace piecework {
 struct ByteTracedMerge {
   uint32_t begin, middle, end;  // in bytes of the pre-token
   uint32_t rank;
-  uint32_t from;  // the number of merges of the vocabulary with which it happens
-  uint32_t id;    // of what it makes
+  uint32_t from;  // the least number of merges of the vocabulary with which it happens
+  uint32_t id;    // of the token that it makes
 };
 
 struct ByteTracedToken {
   uint32_t id;
   uint32_t begin, end;
-  uint32_t from;  // the number of merges with which it stands
+  uint32_t from;  // the least number of merges with which it exists
 };
 
 class ByteLevelTracer {
@@ -40,7 +39,7 @@ class ByteLevelTracer {
  private:
   struct Symbol {
     uint32_t id, end;         // `end`: of its bytes, where the next symbol begins
-    uint32_t previous, from;  // `previous`: where the symbol before begins
+    uint32_t previous, from;  // `previous`: where the previous symbol begins
     uint32_t rank;            // of the pair that starts here, or kNone
   };
   static constexpr uint32_t kNone = ByteLevelMerger::kNoRank;

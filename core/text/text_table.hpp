@@ -17,7 +17,8 @@ class TextTable {
  public:
   static constexpr uint32_t kNotFound = UINT32_MAX;
 
-  // Holds the texts for which `keep(index)` is true; of equal texts the first. The texts must outlive the table.
+  // Holds the texts for which `keep(index)` is true. If texts are equal, it holds the first. The texts must outlive the
+  // table.
   template <class Keep>
   TextTable(const std::vector<std::string>& texts, Keep&& keep)
       : texts_(texts), slots_(std::bit_ceil(texts.size() * 2 + 1)), mask_(slots_.size() - 1) {

@@ -49,7 +49,7 @@ def test_tokens_sizes_and_merges(visit: Visitor, address: str, tokenizer: pw.Byt
         size = int(number.input_value())
         resized = tokenizer.resize(size)
         assert statistic(page, 0, "tokens") == str(len(resized.encode(TEXT)))
-    # The same boundaries while the slider is dragged: the page has them for every size, and no answer comes between.
+    # The same boundaries without a new answer: the page already has them for every size.
     for size in (258, 420, 640):
         number.fill(str(size))
         number.press("Tab")

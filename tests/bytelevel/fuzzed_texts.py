@@ -92,13 +92,13 @@ def _part(rng: random.Random) -> str:
 
 
 def long_runs() -> list[str]:
-    """Runs that make a pattern go back far, and numbers that take long if each group is counted from its start."""
+    """Runs that make a pattern backtrack far. Numbers that are slow if digits are counted anew for each group."""
     runs = [" ", "\n", "\r\n", "a", "A", "1", "-", "\u0301", "漢", "😀", "\0", " \n"]
     return [before + run * 3000 + after for run in runs for before in ("", "x") for after in ("", "y", " y", "\n")]
 
 
 def every_code_point() -> str:
     """Each code point after and before letters, spaces and itself."""
-    # Of the planes that have next to no characters, some.
+    # From the planes that have nearly no characters, only some code points.
     codes = (*range(0xD800), *range(0xE000, 0x34000), *range(0x34000, 0x110000, 64), *range(0xE0000, 0xE0200))
     return "".join(f"{chr(code)}a B{chr(code)} {chr(code)}" for code in codes)

@@ -79,7 +79,7 @@ def test_the_definition(
 def test_estimates_equal_those_of_evaluate(
     comparison: Comparison, outside: dict[str, Path], documents: dict[str, list[str]]
 ) -> None:
-    """Where both can measure, with the same intervals."""
+    """For the tokenizer that both can measure, intervals included."""
     tokenizer = pw.Tokenizer.load(outside["ours"])
     evaluation = pw.evaluate({"ours": tokenizer}, pw.count_units(documents))
     for language in documents:

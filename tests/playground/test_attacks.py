@@ -1,4 +1,4 @@
-"""Attacks on the playground: each is refused, and it keeps answering in bounded memory."""
+"""Attacks on the playground. Each is refused, and the playground keeps answering in bounded memory."""
 
 import http.client
 import json
@@ -73,7 +73,7 @@ def test_other_pages_are_not_answered(server: Server) -> None:
         assert server.request("POST", "/api/encode", body, headers)[0] == 403
     own = {"Origin": f"http://127.0.0.1:{server.port}", "Sec-Fetch-Site": "same-origin"}
     assert server.request("POST", "/api/encode", body, own)[0] == 200
-    # What a form on another page could send without asking first.
+    # The content types that a form on another page could send without asking first.
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
         assert server.request("POST", "/api/encode", body, {"Content-Type": kind})[0] == 415
 
@@ -258,7 +258,7 @@ def test_open_to_others_it_asks_for_a_token(models: Path) -> None:
     with running(models / "paper", "--host", "0.0.0.0", cwd=models) as started:
         token = started.url.partition("?token=")[2]
         assert len(token) >= 30
-        # From this machine as well: whoever can reach it has to have the token.
+        # Requests from this machine need the token too.
         assert started.request("GET", "/")[0] == 401
         assert started.request("GET", "/api/about")[0] == 401
         assert started.request("GET", "/?token=wrong")[0] == 401

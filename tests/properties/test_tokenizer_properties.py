@@ -1,4 +1,4 @@
-"""What holds for any text and the tokenizers trained on it: round trips, places, sizes, batches."""
+"""Properties of any text and of tokenizers trained on it: round trips, offsets, sizes, batches."""
 
 from functools import cache
 from itertools import pairwise
@@ -35,7 +35,7 @@ def without_bytes() -> pw.Tokenizer:
 @pytest.mark.parametrize("kind", KINDS)
 @given(text=texts)
 def test_round_trip(kind: str, text: str) -> None:
-    """With byte fallback every text comes back, but that a literal ▁ has become the space that it stands for."""
+    """With byte fallback every text comes back. Only a literal ▁ becomes a space."""
     ids = tokenizer(kind).encode(text)
     assert tokenizer(kind).decode(ids) == text.replace("▁", " ")
     assert all(0 <= piece < tokenizer(kind).vocab_size for piece in ids)
@@ -114,7 +114,7 @@ def test_sizes_nest(lines: list[str], prefix: bool, runs: Any, data: st.DataObje
 @settings(max_examples=60)
 @given(documents, st.integers(1, 10**12), st.randoms(use_true_random=False))
 def test_training_takes_no_notice_of_order_and_weight(lines: list[str], factor: int, random: Any) -> None:
-    """Counts that all grow alike give the same vocabulary."""
+    """Counts that are all multiplied by the same factor give the same vocabulary."""
     lines = [*lines, "abab ab"]
     recipe = pw.Recipe(vocab_size=40, hard_vocab_limit=False, character_coverage=0.98)
     try:

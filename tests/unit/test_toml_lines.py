@@ -76,7 +76,7 @@ def test_nothing() -> None:
 
 
 class Writer:
-    """Writes TOML in a style that is drawn, and remembers where each key went."""
+    """Writes TOML in a random style, and remembers the line of each key."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
