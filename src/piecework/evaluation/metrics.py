@@ -210,7 +210,10 @@ def fertility(tokens: Array, starts: Array) -> tuple[Array, Array]:
     units="eval_plain",
 )
 def continued_words(continued: Array, starts: Array) -> tuple[Array, Array]:
-    """Of the tokens that start with ▁, the share that are continued, without punctuation, as in the paper."""
+    """The paper's continued words, after removal of punctuation.
+
+    Tokens that start with ▁ and are continued / tokens that start with ▁.
+    """
     return continued, starts
 
 
