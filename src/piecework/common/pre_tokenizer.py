@@ -106,8 +106,8 @@ _SAME = {
 class PreTokenizer:
     """Cuts text into the parts within which byte-level BPE merges.
 
-    With a name it runs in the core, at about the speed of reading the text. With a pattern of one's own it uses the
-    regular expressions of `tokenizers`, which is about 300 times slower.
+    With a name it runs in the core, at about the speed of reading the text. With a custom pattern it uses the regular
+    expressions of `tokenizers`, which is about 300 times slower.
 
     >>> PreTokenizer("cl100k").split("It's 2026, isn't it?")
     ['It', "'s", ' ', '202', '6', ',', ' isn', "'t", ' it', '?']
@@ -118,7 +118,7 @@ class PreTokenizer:
     name: str
     """One of `names()`, or `custom`."""
     digits: DigitGroups | None = None
-    """How numbers are cut, where it is not as usual for the name."""
+    """How numbers are cut, if it is not the usual way for the name."""
     pattern: str = ""
     """A regular expression in the syntax of `tokenizers`, where the name is `custom`."""
 

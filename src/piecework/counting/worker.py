@@ -31,7 +31,7 @@ class ShardJob:
 
     sampler: Sampler
     folder: Path
-    """Of the partial results."""
+    """The folder of the partial results."""
     table_bytes: int
     """How large the tables may grow in memory before they are written out."""
     settings: CountSettings = field(default_factory=CountSettings)

@@ -154,7 +154,8 @@ def _near_duplicates(tokenizer: Native) -> Finding:
     share = repeated / max(len(learned), 1)
     largest = f"; most: {listed_pieces(families[0], 6)}" if families else ""
     summary = (
-        f"{format_percent(share, decimals=0)} of the learned pieces repeat another one but for case or space{largest}"
+        f"{format_percent(share, decimals=0)} of the learned pieces differ from another one only in case or space"
+        f"{largest}"
     )
     names = tuple("/".join(family) for family in families)
     if share <= MANY_DUPLICATES:

@@ -106,7 +106,8 @@ class NativeTokenizer(LaneTokenizer):
     def tokens(self, text: str) -> Tokens:
         """The tokens of a text with their offsets.
 
-        Of the bytes of a character, only the last one covers it; of byte-level tokens, each part of it does.
+        If byte pieces spell a character, only the last one covers it. Byte-level tokens that share a character all
+        cover it.
         """
         return self.tokenizer.token_columns(text)
 
@@ -213,7 +214,7 @@ class Catalogue:
         return cls({name: _given(tokenizer) for name, tokenizer in loaded.items()}, paths=paths, counts=counts)
 
     def add_known(self, sources: Mapping[str, str]) -> None:
-        """Offer tokenizers that are on this machine anyway; they are loaded on first use."""
+        """Offer tokenizers that are already on this machine; they are loaded on first use."""
 
         def loader(name: str, source: str) -> Callable[[], LaneTokenizer]:
             return lambda: load_lane_tokenizer(source, name=name)

@@ -2,8 +2,8 @@
 
     from piecework.sentencepiece import SentencePieceTrainer, SentencePieceProcessor
 
-Sampling, n-best lists and models other than BPE are not here; what is not here raises NotImplementedError. Of the
-package's other names, such as `SentencePieceNormalizer`, none is here.
+Sampling, n-best lists and models other than BPE are not supported, and raise NotImplementedError. The package's other
+names, such as `SentencePieceNormalizer`, do not exist here.
 """
 
 from piecework.sentencepiece.processor import SentencePieceProcessor

@@ -153,7 +153,7 @@ def temperature_weights(text_bytes: Mapping[str, int], alpha: Fraction) -> dict[
 
 
 def unimax_weights(text_bytes: Mapping[str, int], epochs: int) -> dict[str, Fraction]:
-    """Weights that give every language the same amount of text, but none more than `epochs` times what it has.
+    """Weights that give every language the same amount of text, but use no text more than `epochs` times.
 
     What small languages cannot take is shared by the others (UniMax, Chung et al. 2023). The sample as a whole stays as
     large as without weights. Weights are rounded to six decimals.

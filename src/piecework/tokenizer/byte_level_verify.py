@@ -124,7 +124,7 @@ def _compare(
 
 
 def _file_differences(tokenizer: ByteLevelTokenizer, folder: Path) -> Iterator[FileDifference]:
-    """The files in the folder that are not what the tokenizer's export writes, and what no training gives."""
+    """Where files in the folder differ from the tokenizer's export, and entries that no training gives."""
     contents: dict[str, bytes] = {}
     # Parts that the tokenizer has from the file itself would hide a difference.
     tokenizer = ByteLevelTokenizer(replace(tokenizer.model, file_parts={}))
@@ -195,7 +195,7 @@ def _entries(content: Mapping[str, Any], flags: Sequence[str]) -> list[list[Any]
 
 
 def _config_differences(data: bytes, exported: bytes) -> Iterator[str]:
-    """Of a `tokenizer_config.json`, the added tokens; roles and the chat template are the user's."""
+    """Differences in the added tokens of a `tokenizer_config.json`. Roles and the chat template are the user's."""
     found, expected = (orjson.loads(each).get("added_tokens_decoder", {}) for each in (data, exported))
     wrong = [number for number in {**expected, **found} if found.get(number) != expected.get(number)]
     # Other software writes other flags for all of them.
