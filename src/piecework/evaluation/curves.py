@@ -82,7 +82,7 @@ class Sizes:
 
     @property
     def all_merges(self) -> list[int]:
-        """A piece for each merge. Of byte-level tokenizers the core asks for their number only."""
+        """A piece for each merge. For byte-level tokenizers the core asks only for their number."""
         return [*self.merges, *([0] * (int(self.merge_counts[-1]) - len(self.merges)))]
 
 
