@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     class ParamType(click.ParamType):
-        """click's, which takes the type of its values only from 8.4 on."""
+        """click's class, which is generic only from version 8.4 on."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls

@@ -2,8 +2,8 @@
 
 SentencePiece merges through a piece of type UNUSED and takes it apart again if it is left at the end. So a step can
 become unused: longer pieces are still merged from it, and no text encodes to it. Unused pieces are put behind all
-others. A model needs embeddings for the ids before them only, and these go to the next merges of a larger vocabulary
-from the same training.
+others. A model needs embeddings for the ids before them only. The next merges of a larger vocabulary from the same
+training take the freed ids.
 """
 
 from __future__ import annotations
