@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=STEPS, default=list(STEPS), metavar="STEP", help=", ".join(STEPS))
     arguments = parser.parse_args()
     arguments.work = arguments.work.resolve()  # the steps run in the repository's folder
-    # Figures of one round are for looking at, not for the record.
+    # The numbers of one round are not kept in the repository.
     results = arguments.work / "results" if arguments.quick else RESULTS
     large = {"growth", "documents", "byte_level"} & set(arguments.only)
     sizes = SIZES_MB[:1] if arguments.quick else SIZES_MB if large else SIZES_MB[:2]
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def python_m(module: str, *arguments: object) -> None:
-    """Run `python -m benchmarks.<module>`, and stop where it fails."""
+    """Run `python -m benchmarks.<module>`, and stop if it fails."""
     command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
     code = subprocess.run(command, cwd=REPOSITORY).returncode
     if code:

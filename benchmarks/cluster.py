@@ -3,7 +3,7 @@
 The cluster is a real one, a master and workers of one core each on loopback, so that two workers have what the local
 engine has with two processes. Each size is counted twice in one application: the first time Spark compiles its plan and
 starts Python on the workers. CPU seconds are those of all processes together, Java's and Python's, the driver's and the
-workers': on a machine that others use too they say more than seconds by the clock. The files are compared with the
+workers': on a shared machine they are more reliable than wall time. The files are compared with the
 local engine's.
 """
 
@@ -134,7 +134,7 @@ def count_spark(workers: str, *folders: str) -> dict[str, Any]:
 
 
 def _tree_cpu_s() -> float:
-    """Of this process and all below it, the ended ones too: the driver, its Java, the master, the workers."""
+    """CPU seconds of this process and all below it, also ended ones: the driver, its Java, the master, the workers."""
     from tests.cluster.spark import descendants
 
     ticks = 0
@@ -148,7 +148,7 @@ def _tree_cpu_s() -> float:
 
 
 def _tasks(events: Path) -> Iterator[dict[str, Any]]:
-    """The tasks that Spark's own log tells of."""
+    """The tasks in Spark's own log."""
     for path in sorted(events.rglob("*")):
         for line in path.read_text().splitlines() if path.is_file() else ():
             event = json.loads(line) if line.startswith("{") else {}
@@ -211,13 +211,13 @@ def cluster_section(result: Result) -> list[str]:
     ]
 
 
-# A machine of 16 cores with 64 GB at a large provider, on demand, is some 0.8 US dollars an hour.
+# A machine of 16 cores with 64 GB at a large provider, on demand, costs about 0.8 US dollars per hour.
 DOLLARS_PER_CORE_HOUR = 0.05
 CORPUS_BYTES = 1.2e12
 
 
 def guide_section(result: Result) -> list[str]:
-    """What 1.2 TB would take, from the rates that were measured."""
+    """The time and the cost of 1.2 TB, from the measured rates."""
     rows = []
     for row in [max((r for r in result["engines"]["spark, 2"] if r["sample"] == name), key=_bytes) for name in SAMPLES]:
         rate = row["size_bytes"] / row["cpu_s"]

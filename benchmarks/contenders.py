@@ -2,8 +2,8 @@
 
 Usage: python -m benchmarks.contenders NAME ARGUMENTS...
 
-A library is imported only by the function that uses it. What a contender has to say is one line of JSON, the
-last that it prints; numbers with a fraction are measurements, all else describes.
+A library is imported only by the function that uses it. A contender reports one line of JSON, the last line that
+it prints. Numbers with a fraction are measurements; all other values are descriptions.
 """
 
 import base64
@@ -53,7 +53,7 @@ def train_sentencepiece(text: str, out: str, vocab_size: str, threads: str) -> d
 
 
 def train_tokenizers(text: str, out: str, vocab_size: str) -> dict[str, Any]:
-    # As near to the recipe as the library comes: words at spaces with ▁, single digits, at most 16
+    # The settings that are nearest to the recipe: words at spaces with ▁, single digits, at most 16
     # characters, byte pieces. It has no character coverage, and its script rule would cut ▁ from the word.
     tokenizers = importlib.import_module("tokenizers")
     pre = importlib.import_module("tokenizers.pre_tokenizers")
@@ -152,7 +152,7 @@ def count_python(text: str) -> dict[str, Any]:
 
 
 def check_counts(text: str) -> dict[str, Any]:
-    """Whether piecework counts what a plain reading of the definition counts."""
+    """Whether piecework's counts equal those of the definition in plain Python."""
     import piecework
 
     expected: Counter[str] = Counter()
@@ -223,7 +223,7 @@ def encode(library: str, *arguments: str) -> dict[str, Any]:
 def encode_twice(
     load: Callable[[str], Encode], model: str, text: str, layout: str, sample_mb: str, digests: str
 ) -> dict[str, Any]:
-    """Encode the same documents twice, with cold and with warm caches; leave a hash of each one's ids."""
+    """Encode the same documents twice, with cold and with warm caches; write a hash of the ids of each document."""
     from benchmarks.text import cut
 
     parts = _documents(Path(text))
@@ -236,7 +236,7 @@ def encode_twice(
     encode_all = load(model)
     encode_all(["a"])  # imports and tables that are made at the first call, which are no part of encoding
     ids, *first = timed(lambda: encode_all(documents))
-    del ids  # or its release would be timed as part of the second pass
+    del ids  # otherwise its release would be timed as part of the second pass
     ids, *second = timed(lambda: encode_all(documents))
     lists = ids if isinstance(ids, list) else id_lists(ids)
     hashes = (hashlib.blake2b(array("I", document).tobytes(), digest_size=8).digest() for document in lists)

@@ -1,7 +1,7 @@
 """The paper's whole evaluation: a multilingual tokenizer at six sizes and six monolingual ones, on six languages.
 
 Piecework evaluates on counted units, SentencePiece by encoding the evaluation documents for each tokenizer and size.
-Then: other weights for the languages on existing counts, to a new tokenizer and new figures.
+Then other weights for the languages are put on existing counts: the time to a new tokenizer and new metrics.
 """
 
 import importlib
@@ -86,7 +86,7 @@ def grown(detail: Mapping[str, Any], bytes_per_s: float) -> dict[str, Any]:
 
 
 def reweight(folder: Path) -> list[Contender]:
-    """Icelandic three times as heavy: from existing counts to a tokenizer, and to its figures beside the old one's."""
+    """Icelandic with three times the weight: from existing counts to a tokenizer, and to new and old metrics."""
     size = (QUICK_SIZES if folder.name.endswith("quick") else SIZES)[-1]
     out = folder / "tokenizers" / "reweighted"
     piecework = [sys.executable, "-m", "piecework"]
@@ -151,7 +151,7 @@ def _contender(
 
 
 def prepare(folder: str, quick: str) -> dict[str, Any]:
-    """Documents by language, their counts, the tokenizers, and what SentencePiece is to encode."""
+    """Documents by language, their counts, the tokenizers, and the documents that SentencePiece encodes."""
     import piecework as pw
     from piecework.corpus.sampling import Sampler
     from piecework.counting.local import count
@@ -247,7 +247,7 @@ def piecework_all(folder: str) -> dict[str, Any]:
 
 
 def growth(folder: str, every: str) -> dict[str, Any]:
-    """Fertility and continued words of one document in `every`, of all there are; counted first."""
+    """Fertility and continued words of one document in `every`. The documents are counted first."""
     import piecework as pw
 
     texts: dict[str, list[str]] = {}
@@ -288,12 +288,12 @@ def _sentencepiece(folder: str, *, both: bool) -> dict[str, Any]:
 
 
 def sentencepiece_plain(folder: str) -> dict[str, Any]:
-    """The encoding that fertility and continued words take."""
+    """The encoding that fertility and continued words need."""
     return _sentencepiece(folder, both=False)
 
 
 def sentencepiece_both(folder: str) -> dict[str, Any]:
-    """The encoding that all metrics take: without punctuation, and as it is."""
+    """The encoding that all metrics need: of the text without punctuation, and of the unchanged text."""
     return _sentencepiece(folder, both=True)
 
 

@@ -52,7 +52,7 @@ def benchmark(bench: Bench) -> dict[str, Any]:
 
 
 def _exponents(rows: list[dict[str, Any]], name: str) -> dict[str, list[float]]:
-    """Between each size and the next, for each measure."""
+    """The exponents between each size and the next one, for each measure."""
     done = [row for row in rows if row["contenders"][name]["state"] == "ok"]
     return {
         measure: [

@@ -13,8 +13,8 @@ import orjson
 import pytest
 import zstandard
 
-# Under nohup and in many CI systems SIGINT is ignored, and processes inherit that: the tests of Ctrl-C would send it in
-# vain. With a handler here, the processes that tests start have the default.
+# Under nohup and in many CI systems SIGINT is ignored, and child processes inherit this, so the tests of Ctrl-C would
+# fail. With a handler here, the processes that tests start have the default action.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -45,7 +45,7 @@ class Corpus(Mapping[str, list[str]]):
 
 
 class CorpusLines(Mapping[str, list[str]]):
-    """The same in lines as SentencePiece takes them: none empty, none with a "\\r" at its end."""
+    """The same documents as lines for SentencePiece: no line is empty, and no line ends with "\\r"."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -80,7 +80,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that take minutes run with PIECEWORK_PARITY=all: in `make parity`, those of samples in `make docs`."""
+    """Tests that take minutes run only with PIECEWORK_PARITY=all: in `make parity`, or in `make docs` for samples."""
     if os.environ.get("PIECEWORK_PARITY") == "all":
         return
     long = [item for item in items if item.get_closest_marker("minutes")]

@@ -52,7 +52,7 @@ def translations(language: str) -> list[str]:
 
 @cache
 def lines(language: str) -> list[str]:
-    """The translations in lines as SentencePiece takes them: none empty, none with a "\\r" at its end."""
+    """The translations as lines for SentencePiece: no line is empty, and no line ends with "\\r"."""
     split = [line.rstrip("\r") for text in translations(language) for line in text.split("\n")]
     return [line for line in split if line]
 

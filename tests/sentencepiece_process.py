@@ -1,4 +1,7 @@
-"""Trains with the SentencePiece that this process imports: one request a line on stdin, one answer a line on stdout."""
+"""Trains with the SentencePiece that this process imports.
+
+Each line of stdin is a request, and each line of stdout is its answer.
+"""
 
 import base64
 import io

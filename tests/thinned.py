@@ -12,5 +12,5 @@ EVERYTHING = os.environ.get("PIECEWORK_PARITY") == "all"
 
 
 def thinned(items: Sequence[Item], step: int) -> list[Item]:
-    """All items where PIECEWORK_PARITY is "all", else every `step`-th. Tests that use it are marked `slow`."""
+    """All items if PIECEWORK_PARITY is "all", else every `step`-th. Tests that use it are marked `slow`."""
     return list(items if EVERYTHING else items[::step])

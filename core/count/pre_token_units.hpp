@@ -1,4 +1,4 @@
-// Counts the pre-tokens of evaluation documents with what metrics need of their neighbours.
+// Counts the pre-tokens of evaluation documents, with the information on their neighbours that metrics need.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,19 @@
 
 namespace piecework {
 
-// What is known of a unit's neighbours, as bits. A unit of SentencePiece has the first at most, a pre-token the others.
+// Information on a unit and its neighbours, as bits. A unit of SentencePiece may have the first bit, a pre-token the
+// others.
 struct UnitContext {
   static constexpr uint8_t kOpens = 1;        // the first unit of its document
-  static constexpr uint8_t kFollowed = 2;     // the next pre-token does not start with a space; set where a token may
-  static constexpr uint8_t kJoinedLeft = 4;   // its first word starts in the pre-token before
+  static constexpr uint8_t kFollowed = 2;     // the next pre-token starts without a space, and this one has a space
+  static constexpr uint8_t kJoinedLeft = 4;   // its first word starts in the previous pre-token
   static constexpr uint8_t kJoinedRight = 8;  // its last word goes on in the next pre-token
   static constexpr uint8_t kAll = 15;
 };
 
-// The cut depends on the text that follows, so pre-tokens are counted as the document has them. Its key in a table is a
-// byte and its text; the byte is its bucket (5 bits) and UnitContext without kOpens (3 bits).
+// Where a text is cut depends on the text after the cut, so pre-tokens are counted as they are in the document. The key
+// of a pre-token in a table is a byte and its text; the byte is its bucket (5 bits) and UnitContext without kOpens (3
+// bits).
 class PreTokenUnitCounter {
  public:
   explicit PreTokenUnitCounter(const PreTokenizer& pre_tokenizer) : pre_tokenizer_(pre_tokenizer) {}
@@ -34,7 +36,7 @@ class PreTokenUnitCounter {
   static uint8_t key_byte(uint8_t bucket, uint8_t context) { return static_cast<uint8_t>(bucket | context >> 1 << 5); }
 
  private:
-  // Counts text_, whose first byte is in front of the document.
+  // Counts text_, which has one byte before the document.
   void count(uint8_t bucket, WordTable& table);
 
   PreTokenizer pre_tokenizer_;

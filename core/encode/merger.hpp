@@ -47,7 +47,7 @@ class Merger {
   }
   // The symbol that two adjacent symbols merge to, or kNoSymbol.
   SymbolId merged(SymbolId left, SymbolId right) const;
-  // Of two possible merges, the one to the piece of smaller rank comes first. Equal scores have equal ranks.
+  // If two merges are possible, the one whose piece has the smaller rank comes first. Equal scores have equal ranks.
   uint32_t rank(SymbolId piece) const { return ranks_[piece]; }
   // Calls `use(left, right, merged)` for each rule.
   template <class Use>

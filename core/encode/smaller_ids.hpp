@@ -1,8 +1,8 @@
 // The ids of a smaller vocabulary, from the tokens of a larger one.
 //
 // A smaller vocabulary has the first merges of a larger one, so a token of the larger one falls apart into the same
-// tokens wherever it occurs (core/evaluate/smaller_sizes.hpp). Whitespace runs are in every size and merge last: where
-// a token that starts with a space falls apart and leaves the space alone, the space joins the run before it.
+// tokens wherever it occurs (core/evaluate/smaller_sizes.hpp). Whitespace runs are in every size and merge last: if a
+// token that starts with a space is split after this space, the space joins the run before it.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace piecework {
 class SmallerIds {
  public:
   // `ids`: for each token of the larger vocabulary its ids in the smaller one. `spaces`: the length of a token that is
-  // a run of spaces, else 0; empty if runs need no care. `runs` encodes runs of spaces with the smaller vocabulary,
-  // without a dummy prefix.
+  // a run of spaces, else 0; empty if runs need no special treatment. `runs` encodes runs of spaces with the smaller
+  // vocabulary, without a dummy prefix.
   SmallerIds(const std::vector<std::vector<uint32_t>>& ids, std::vector<uint32_t> spaces,
              std::shared_ptr<const Encoder> runs);
 

@@ -100,7 +100,7 @@ class Worker : public UnitAccumulator {
       if (!shared && word.end - word.begin == 1) return;
       ++base_.split_words;
       if (shared) return;
-      uint32_t from = UINT32_MAX;  // the first merge after which one token holds all of the word
+      uint32_t from = UINT32_MAX;  // the least number of merges with which one token holds all of the word
       for (const ByteTracedMerge& merge : tracer_.merges()) {
         if (merge.begin <= word.begin && merge.end >= word.end) from = std::min(from, merge.from);
       }

@@ -14,7 +14,7 @@ struct PreTokenizerRules {
   // gpt2: a space goes with the word, the number or the signs after it.
   // cl100k: any one sign goes with the word after it; newlines go with the signs or the spaces before them.
   // o200k: like cl100k, but a word is cut where lower case turns to upper case.
-  // deepseek: numbers, then Han and kana, then the rest are cut apart first.
+  // deepseek: numbers are cut out first, then Han and kana; the rest is cut after them.
   enum class Family : uint8_t { gpt2, cl100k, o200k, deepseek };
   // 's, 't, 're, 've, 'm, 'll, 'd. any_case means the cases of Unicode: ſ is an s.
   enum class Contractions : uint8_t { none, lower_case, ascii_case, any_case };

@@ -77,8 +77,8 @@ void Normalizer::normalize(std::string_view text, std::string& out, std::vector<
   if (escape_whitespaces_) replace_marks_by_spaces(out, origins);
 }
 
-// Does what SentencePiece does, rule by rule, but writes a space instead of ▁. A ▁ of the text stays: only at the end
-// SentencePiece removes it like a space.
+// Does what SentencePiece does, rule by rule, but writes a space instead of ▁. A ▁ of the text stays, except at the end
+// of the text: there SentencePiece removes it like a space.
 void Normalizer::normalize_fully(std::string_view text, std::string& out, std::vector<size_t>* origins) const {
   size_t consumed = 0;
   if (remove_extra_whitespaces_) {

@@ -29,7 +29,7 @@ def test_unimax_gives_all_the_same_or_all_they_have(sizes: list[int], epochs: in
     for name, amount in amounts.items():
         slack = rounding * max(text.values())
         assert weights[name] <= epochs
-        # Who has less than another uses its text as often as allowed.
+        # A language that gets less than another one uses its text as often as allowed.
         assert weights[name] == epochs or amount + 2 * slack >= max(amounts.values())
 
 

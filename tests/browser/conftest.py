@@ -25,7 +25,7 @@ ARGUMENTS = [
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium. Without it the tests are skipped; but where CI is set they fail, since nobody would notice."""
+    """Chromium. Without it the tests are skipped. In CI they fail, because nobody would notice a skip."""
     executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if executable is None:
         message = "no chromium on this machine: `make chromium` installs it, or apt-get install chromium"
@@ -44,7 +44,7 @@ def browser() -> Iterator[Browser]:
 def visit(browser: Browser) -> Iterator[Visitor]:
     """Opens an address in a fresh profile: `visit(url, width=390, color_scheme="dark", java_script_enabled=False)`.
 
-    At the end of the test, no page may have had an error, nor have asked for anything outside this machine. A test
+    At the end of the test, no page may have an error, and no page may have sent a request to another machine. A test
     that expects errors empties `errors`.
     """
     visits: list[Visit] = []

@@ -51,7 +51,7 @@ def address(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def answered(page: Page) -> Iterator[None]:
-    """What happens in the block changes the lanes, and the page has drawn them when it ends."""
+    """The code in the block changes the lanes. When the block ends, the page has drawn them."""
     body = page.locator("body")  # not wait_for_function: the page's policy lets nobody evaluate text
     before = body.get_attribute("data-answers")
     yield
@@ -168,7 +168,7 @@ def test_a_hundred_thousand_characters(visit: Visitor, address: str, folder: Pat
     # Only what can be seen is drawn token by token.
     assert page.locator(".token").count() < 8000
     assert lane(page, 0).locator(".tokens").inner_text() == text
-    # One more is refused in words, and what was there stays.
+    # One more character is refused with a message, and the lanes stay as they were.
     page.evaluate("document.getElementById('text').value += 'x'")
     page.locator("#text").dispatch_event("input")
     expect(page.locator("#message")).to_contain_text("100,001 characters; the limit is 100,000")
@@ -441,7 +441,7 @@ def test_copied_python_gives_the_ids(
     with answered(page):
         lane(page, 1).get_by_label("Exact vocabulary size").fill("450")
         lane(page, 1).get_by_label("Exact vocabulary size").press("Enter")
-    # The answer that came may be that of the text before.
+    # The answer may belong to the previous text.
     for _ in range(50):
         program = copied(page, "Python")
         if ".resize(450)" in program:
@@ -481,7 +481,7 @@ def test_an_expression_that_is_none(visit: Visitor, address: str) -> None:
     page.get_by_label("Regular expression").check()
     page.get_by_label("Search pieces").fill("(")
     expect(page.locator("#vocabulary .error")).to_contain_text("not a valid regular expression")
-    assert all("400" in error for error in made.errors)  # the browser tells of each refusal
+    assert all("400" in error for error in made.errors)  # the browser reports each refusal
     made.errors.clear()
     page.get_by_label("Search pieces").fill("a")
     expect(page.locator("#vocabulary .error")).to_be_hidden()
@@ -515,7 +515,7 @@ def test_it_fits_and_can_be_read(visit: Visitor, address: str, width: int, schem
 
 
 def contrast(page: Page, front: str, back: str) -> float:
-    """As WCAG defines it."""
+    """The contrast ratio of WCAG."""
 
     def luminance(name: str) -> float:
         value = page.evaluate("name => getComputedStyle(document.documentElement).getPropertyValue(name)", name).strip()

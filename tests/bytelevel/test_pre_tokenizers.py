@@ -77,7 +77,7 @@ def test_real_text(stem: str, corpus: Mapping[str, list[str]]) -> None:
     ],
 )
 def test_tiktoken_cuts_the_same(name: str, pattern: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every stretch of whole pre-tokens is a token, so that tiktoken shows by its tokens where it cuts."""
+    """Every sequence of whole pre-tokens is a token, so tiktoken's tokens show where it cuts."""
     pre_tokenizer = pw.PreTokenizer(name)
     if pattern is None:
         monkeypatch.setattr(openai, "load_tiktoken_bpe", lambda *_, **__: {})

@@ -1,4 +1,4 @@
-"""What a person at a terminal meets: tables that fit, help that ends, commands that can be pasted, easy numbers."""
+"""Commands at a terminal: tables fit, help lines are complete, suggested commands work, numbers may have a k."""
 
 import json
 import os

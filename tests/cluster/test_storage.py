@@ -1,4 +1,4 @@
-"""Corpus and counts on s3://: the same as on this machine, and clear words where the store refuses."""
+"""Corpus and counts on s3://: the same as on this machine, and clear errors if the store refuses access."""
 
 import os
 import subprocess

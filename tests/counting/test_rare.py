@@ -1,4 +1,4 @@
-"""Rare words left out of training: which, how many, and the bound on what it changes."""
+"""Rare words that are left out of training: which words, how many, and the limit of the change in frequencies."""
 
 import json
 import subprocess

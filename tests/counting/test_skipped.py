@@ -1,4 +1,4 @@
-"""Records that cannot be used: counted exactly, with the locations of the first, however files are cut; --strict."""
+"""Records that cannot be used are counted exactly, with the first locations, however files are cut. `--strict`."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ BAD_LINES = {
 
 
 def skipped_in(folder: Path) -> dict[str, tuple[int, list[str]]]:
-    """By reason, of a corpus of one subset: how many records, and where the first of them are."""
+    """For each reason, the number of records and the locations of the first ones. The corpus has one subset."""
     rows: list[dict[str, Any]] = json.loads((folder / "counts.json").read_bytes())["skipped"]
     assert {(row["category"], row["language"]) for row in rows} <= {("a", "x")}
     return {row["reason"]: (row["records"], row["first"]) for row in rows}
@@ -103,7 +103,7 @@ def test_strict(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(InputError, match=first):
             count(study, strict=True, **options)
-    # Shards that were done without it are checked as well, and so are counts that are there already.
+    # Shards that were counted without `strict` are checked too, and so are existing counts.
     count(study, **options)
     with pytest.raises(InputError, match=r"a_x-0\.jsonl:2002: field null; without --strict"):
         count(study, strict=True, **options)

@@ -1,4 +1,4 @@
-"""Readers of training shards, written from the specifications of the formats and with nothing of Piecework."""
+"""Readers of training shards, written from the specifications of the formats, without any code of Piecework."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import pytest
 
 Documents = list[list[int]]
 
-# The Python of an environment with megatron-core and torch, which are too large for the tests' own.
+# The Python of an environment with megatron-core and torch, which are too large for the environment of the tests.
 MEGATRON = os.environ.get("PIECEWORK_MEGATRON")
 
 

@@ -1,4 +1,4 @@
-"""`encode` of files with records, and flat arrays out of `encode_batch`."""
+"""`encode` of files with records, and flat arrays from `encode_batch`."""
 
 import json
 from pathlib import Path

@@ -26,7 +26,7 @@ from piecework.dataset.megatron import MegatronWriter
 Processor = sentencepiece.SentencePieceProcessor
 
 
-# A document of 300 MB, or of 70 MB, which is more than counting takes.
+# A document of 300 MB, or of 70 MB. Counting takes no documents of this size.
 LONG_WORDS = 18_750_000 if os.environ.get("PIECEWORK_PARITY") == "all" else 4_400_000
 
 
@@ -65,7 +65,7 @@ def test_the_library_of_a_format_reads_it(
 def test_a_file_that_is_given_twice(
     tmp_path: Path, corpus_file: Path, texts: list[str], tokenizer: pw.Tokenizer, threads: int
 ) -> None:
-    """Its documents come as often as it is given, each time in files of their own."""
+    """The documents of a file come as often as the file is given, each time in separate files."""
     out = tmp_path / "ids"
     dataset = pw.tokenize([corpus_file] * 3, tokenizer, out=out, threads=threads, shard_size=20_000)
     once = [tokenizer.encode(text) for text in texts]

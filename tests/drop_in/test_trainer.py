@@ -44,7 +44,7 @@ def outcome(call: Callable[[], Any]) -> Any:
         return type(error)
 
 
-# Of these values Piecework says that it does not have them; SentencePiece trains with some, and refuses the others.
+# Piecework does not support these values. SentencePiece trains with some of them, and refuses the others.
 NOT_HERE = {
     ("input_format", "x"),
     ("use_all_vocab", True),
@@ -131,7 +131,7 @@ def test_the_first_sentences(input_format: str) -> None:
 
 
 def test_a_shuffled_sample_that_takes_all_sentences() -> None:
-    """SentencePiece draws nothing where every sentence has room in the sample. Empty and dropped lines do not count."""
+    """If all sentences fit into the sample, SentencePiece draws nothing. Empty and dropped lines do not count."""
     lines = [f"c{number} d{number % 3}" for number in range(150)] + ["", "a▅", "x" * 300]
     arguments = {"input_sentence_size": 150, "max_sentence_length": 200, "vocab_size": 120, "hard_vocab_limit": False}
     assert trained(BOTH[0], lines, **arguments) == trained(BOTH[1], lines, **arguments)
@@ -200,7 +200,7 @@ def test_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("last", [b"det", b"det\n"])
 def test_empty_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: bytes) -> None:
-    """SentencePiece reads a last line without a line break again for an empty file behind it, but for the last file."""
+    """An empty file, if it is not the last, makes SentencePiece read an unfinished line before it a second time."""
     monkeypatch.chdir(tmp_path)
     for name, text in {"a": b"hej\nhej d\n" + last, "b": b"hade har\nden", "-": b""}.items():
         Path(name).write_bytes(text)

@@ -35,7 +35,7 @@ def counted_study(folder: Path, texts: Mapping[str, Sequence[str]]) -> Counts:
 
 
 def evaluation_documents(language: str, texts: Sequence[str]) -> list[str]:
-    """Those that such a study evaluates on."""
+    """The documents that such a study evaluates on."""
     name = SubsetName("books", language)
     sampler = Sampler(seed=SEED, train=Fraction(1, 2), evaluation=Fraction(33, 100), weights={name: Fraction(1)})
     return [text for text in texts if sampler.place(text.encode(), name).evaluation]

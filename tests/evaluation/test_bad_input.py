@@ -45,7 +45,7 @@ def test_a_language_without_evaluation_text(tmp_path: Path, tokenizer: pw.Tokeni
 
 
 def test_counts_and_documents_agree(tmp_path: Path, tokenizer: pw.Tokenizer) -> None:
-    """Figures from a study's counts are those of its evaluation documents, intervals included."""
+    """Metrics from a study's counts are those of its evaluation documents, intervals included."""
     counts = counted_study(tmp_path, TEXTS)
     documents = {language: evaluation_documents(language, texts) for language, texts in TEXTS.items()}
     from_counts, from_documents = (

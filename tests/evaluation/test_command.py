@@ -151,7 +151,7 @@ def test_parallel_text(folder: Path) -> None:
     premiums = {row["language"]: row["value"] for row in found["parallel"] if row["metric"] == "premium"}
     assert premiums == {"en": 1.0, "th": tokens["th"] / tokens["en"]}
     assert found["without_spaces"] == ["th"]
-    # Beside other text, with another pivot.
+    # The same parallel text beside counts, with another pivot.
     options = ("--counts", "study", "--parallel", "par/{language}.txt", "--pivot", "th", "--csv")
     rows = list(csv.DictReader(io.StringIO(run("tokenizers/sv", *options, cwd=folder).stdout)))
     assert {row["language"] for row in rows if row["metric"] == "fertility"} == {"da", "sv"}

@@ -1,4 +1,4 @@
-"""Examples: whatever the text, its segments put together are the text."""
+"""Examples: for any text, the segments together are the text."""
 
 import pytest
 

@@ -40,7 +40,7 @@ def test_coverage_of_the_bootstrap(count: int, least: float) -> None:
 
 @pytest.mark.parametrize("metric", ["renyi_efficiency", "vocabulary_utilisation"])
 def test_coverage_of_the_jackknife(metric: str) -> None:
-    """Of what is distinct the truth is the mean over many texts of this size."""
+    """For numbers of distinct items, the truth is the mean over many texts of this size."""
     generator = np.random.default_rng(2)
     chosen = find_metrics([metric])[0]
     pieces = 2000

@@ -21,7 +21,7 @@ def test_a_piece_out_of_reach() -> None:
 
 
 def test_pieces_from_inside_words_are_within_reach() -> None:
-    """Decoding drops ▁ and encoding adds it, so that encode(decode(i)) says nothing of these."""
+    """Decoding drops ▁ and encoding adds it, so encode(decode(i)) does not tell whether they are reachable."""
     tokenizer = tokenizer_of(["us", "hus", "▁h", "▁hus"], "▁hus")
     hus = next(piece.id for piece in tokenizer.pieces if piece.text == "hus")
     assert tokenizer.encode(tokenizer.decode([hus])) != [hus]
@@ -51,7 +51,7 @@ def test_no_text_has_an_unreachable_piece(byte_fallback: bool, prefix: bool) -> 
     for text in texts:
         for token in tokenizer.encode(text):
             assert reachable[token] or token == unknown
-    # And each that is said to be within reach is brought forth, between characters that are in no piece.
+    # And each piece that is reported as reachable is a token between characters that are in no piece.
     for piece in tokenizer.pieces:
         if reachable[piece.id] and piece.type == "normal":
             assert piece.id in tokenizer.encode(f"\U0010fffd{piece.text}\U0010fffd".replace("▁", " "))

@@ -58,7 +58,7 @@ def test_every_runtime(name: str) -> None:
     for result in done.results[1:]:
         is_refused = (name == "deepseek-v3" and result.name == "tiktoken") or result.name == "gigatoken"
         assert result.status == "compared" or (is_refused and result.status == "not supported"), result
-        # gigatoken reads the pattern of cl100k without its whitespace at the end of a text.
+        # gigatoken reads the pattern of cl100k without its part for whitespace at the end of a text.
         assert result.unexplained == 0, (result.name, result.differences)
     assert done.unseen == 13  # the bytes that UTF-8 does not use
 
@@ -223,7 +223,7 @@ def _change_json(path: Path, damage: Callable[[dict[str, Any], random.Random], s
 
 
 def test_every_damage_is_found(folder: Path, tmp_path: Path) -> None:
-    """Of a folder with both exports: the damaged files are all there is, and nothing is known from elsewhere."""
+    """The folder has both exports. Verifying has only its damaged files, and no other information."""
     assert pw.verify(pw.ByteLevelTokenizer.load(folder), folder=folder).is_fine
     rng = random.Random(7)
     missed = []
@@ -268,7 +268,7 @@ def test_damages_of_a_tokenizer_json_alone(folder: Path, tmp_path: Path) -> None
 
 
 def test_a_missing_merge_shows_in_the_ids(folder: Path, tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
-    """Without a look at the file: every merge is performed by one of the texts."""
+    """The ids alone show it: for every merge, one of the texts performs it."""
     content = orjson.loads((folder / "tokenizer.json").read_bytes())
     merges = content["model"]["merges"]
     shutil.copytree(folder, tmp_path / "damaged")

@@ -53,7 +53,7 @@ def is_running(pid: int) -> bool:
 
 
 def cpu_seconds(pid: int) -> float:
-    """The processor time that a process has used: on a busy machine it tells more than the clock."""
+    """The processor time that a process has used. On a busy machine it is more reliable than wall time."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

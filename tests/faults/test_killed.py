@@ -88,7 +88,7 @@ def test_shards_that_are_done_are_not_done_again(study: Path, expected: dict[str
     process.kill()
     process.communicate()
     done = {path: path.stat().st_mtime_ns for path in partial.glob("*/shard.json") if path.parent.name[0] != "."}
-    # One is damaged, and one of other settings: the first is done again, the second removed.
+    # One shard is damaged, and one has other settings: the first is counted again, the second is removed.
     damaged = next(path for shard in done for path in shard.parent.glob("train-*.spill"))
     os.truncate(damaged, 10)
     del done[damaged.parent / "shard.json"]
@@ -151,7 +151,7 @@ def test_workers_that_are_killed_again_and_again(study: Path, expected: dict[str
 
 @pytest.fixture(scope="module")
 def long_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One that takes several seconds."""
+    """A study that takes several seconds."""
     folder = tmp_path_factory.mktemp("long")
     write_corpus(folder, {"books_sv": made_up_corpus(1000)["books_sv"]})
     block = (folder / "books_sv-00000.jsonl").read_bytes()
@@ -186,7 +186,7 @@ def test_a_second_process_is_refused(long_study: Path, tmp_path: Path) -> None:
         wait_until((tmp_path / "counts" / ".lock").exists)
         wait_until(lambda: bool(list(tmp_path.rglob("*unfinished*"))))
         stopped = [process.pid, *children(process.pid)]
-        for pid in stopped:  # so that it is at work for as long as this takes
+        for pid in stopped:  # so that the first process cannot end before the second one is refused
             os.kill(pid, signal.SIGSTOP)
         message = rf"another process \({process.pid}\) is at work in this folder; wait for it to end"
         with pytest.raises(InputError, match=message):
@@ -197,7 +197,7 @@ def test_a_second_process_is_refused(long_study: Path, tmp_path: Path) -> None:
     finally:
         process.kill()
         process.communicate()
-    # The lock file is still there, and no obstacle.
+    # The lock file still exists, but it does not block a new run.
     assert (tmp_path / "counts" / ".lock").exists()
     write_corpus(long_study.parent, {"a_x": ["hej"]})
     small = make_study(long_study.parent, corpus={"path": "a_{language}-*"})

@@ -179,7 +179,7 @@ def test_characters_of_a_language_that_become_bytes() -> None:
 
 
 def test_a_language_with_an_underscore_in_its_name() -> None:
-    """Its share of the tokens was divided by 1, so it took more than all of them."""
+    """A former mistake: the share of such a language was divided by 1, so it had more than 100 % of the tokens."""
     counts = pw.count_units({"en": TEXTS, "zh_TW": [f"{text} 東京" for text in TEXTS]})
     tokenizer = trained()
     found = finding("characters", tokenizer, counts)

@@ -25,7 +25,7 @@ ORDERS = ["paper", "portable"]
 
 @pytest.fixture(scope="module")
 def lines(stdlib_sources: list[str]) -> list[str]:
-    """About 1 MB of code, and text in many scripts with everything that is hard."""
+    """About 1 MB of code, and text in many scripts with all difficult cases."""
     code = [line.rstrip("\r") for source in stdlib_sources[::30] for line in source.split("\n")]
     hard = [line for seed in range(400) for line in adversarial.corpus(seed)]
     return [line for line in code + hard if line]
@@ -99,8 +99,8 @@ def test_long_texts_without_a_space(with_runs: pw.Tokenizer) -> None:
         assert_same_ids([text], [with_runs.encode(text)], [processor.encode(text)])
 
 
-# What follows are models that we did not make: each name stands for what SentencePiece is asked for, or for
-# what is done to its model afterwards.
+# Models that SentencePiece trained. Each name stands for arguments of SentencePiece, or for a change that is made
+# to its model afterwards.
 
 IDENTITY = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
 BYTES = IDENTITY | {"byte_fallback": True}

@@ -22,7 +22,7 @@ MESS = (*"\u00a0\u200b\u2028\u00adﬁ½㌔ÅＺ▁", "  ", " \u3000", "e\u0301",
 
 
 def messy_lines(language: str, rng: random.Random) -> list[str]:
-    """Real lines, a third of them decomposed, with characters that rules change put in."""
+    """Real lines, a third of them decomposed. Characters that rules change are inserted."""
     found = []
     for line in rng.sample(lines(language), min(len(lines(language)), 250)):
         line = line.replace("\t", " ")
@@ -144,7 +144,7 @@ def test_nfc_is_training_with_the_same_rules_from_a_file(tmp_path: Path) -> None
 
 
 def test_the_rules_of_both_releases() -> None:
-    """0.2.3 has one rule more in those whose names start with nmt."""
+    """In 0.2.3, sets of rules whose names start with nmt have one more rule."""
     for release, expected in (("0.2.2", "x\u061cy"), ("0.2.3", "x y")):
         normalizer = Normalization("nmt_nfkc", normalization_rules("nmt_nfkc", release=release)).normalizer()
         assert normalizer is not None
@@ -179,7 +179,7 @@ def test_counts_serve_one_normalisation(tmp_path: Path) -> None:
 
 
 def test_a_study_that_normalises(tmp_path: Path) -> None:
-    """Its counts, its tokenizer and its evaluation; with other rules it counts again."""
+    """The counts, the tokenizer and the evaluation of a study. With other rules it counts again."""
     texts = messy_lines("sv", random.Random(3)) + messy_lines("vi", random.Random(4))
     for name, found in (("sv", texts[::2]), ("vi", texts[1::2])):
         (tmp_path / f"{name}.txt").write_text("\n".join(found), encoding="utf-8")

@@ -75,7 +75,7 @@ def test_an_edited_vocabulary_has_no_smaller_sizes() -> None:
     edited = pw.Tokenizer.from_bytes(model.SerializeToString())
     with pytest.raises(pw.InputError, match=r"cannot resize to 50: id \d+ has '▁▁' with score -1e\+09, where training"):
         edited.resize(50)
-    # Truncation keeps such a run: it goes by score only among what training merges.
+    # Truncation keeps such a run: it compares scores only among pieces that training merges.
     assert "▁▁" in {piece.text for piece in edit(edited, truncate=50, unreachable="keep").tokenizer.pieces}
     padded = edit(pw.train(pw.count_words(["ha hade"]), pw.Recipe(vocab_size=10)), reserve=1).tokenizer
     with pytest.raises(pw.InputError, match="is an unused piece, and training makes none"):

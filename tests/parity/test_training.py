@@ -136,7 +136,7 @@ def _compare_adversarial(lines: list[str] | list[bytes], seed: int) -> None:
 
 
 def test_pairs_of_frequency_zero() -> None:
-    # "abab" becomes [ab][a][b], then [ab][ab]: for a moment (ab, a) stood there, and in the end it is merged.
+    # "abab" becomes [ab][a][b], then [ab][ab]: the pair (ab, a) exists for a moment, and is merged at the end.
     recipe = pw.Recipe(vocab_size=9, add_dummy_prefix=False)
     ours = pw.train(pw.count_words(["abab"]), recipe)
     assert [piece.text for piece in ours.pieces[3:]] == ["ab", "abab", "ba", "aba", "a", "b"]

@@ -33,7 +33,7 @@ def test_the_languages_say_the_same(folder: Path) -> None:
         for each in texts.values():
             assert sum(map(len, each)) > least
             assert len(set(each)) == len(each)
-    # Each is in its language: words that are frequent in one, and that others do not have.
+    # Each subset is in its language: these words are frequent there.
     frequent = {"da": "ikke", "en": "the", "is": "ekki", "no": "ikke", "sv": "inte"}
     for language, word in frequent.items():
         words = " ".join(documents(folder, f"text/genealogy_{language}")).lower().split()

@@ -1,4 +1,4 @@
-"""A disk that is full in the midst of a study: a clear error, nothing left over, and on it goes when there is room."""
+"""A disk that is full during a study: a clear error, nothing left over, and the study resumes when there is room."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def test_a_full_disk(study: Path, tmp_path: Path) -> None:
     assert told.errors
     assert all("no space left on the disk; make room and run the command again" in error for error in told.errors)
     assert [name for name in told.left if name.endswith(".tmp")] == []
-    # The resolved study names its corpus from where it lies, which is another place here; and the report shows it.
+    # The resolved study has the path of its corpus relative to its own folder, which differs here. The report shows it.
     without = ("run.json", "study.toml", "report.html")
     found = {name: data for name, data in told.files.items() if name not in without}
     assert found == contents(study.parent / "out", without=without)

@@ -74,7 +74,7 @@ def test_a_corpus_too_small_for_the_vocabulary(tmp_path: Path) -> None:
     line = plain(64_000).split("\n").index("vocab_size = 64000") + 1
     assert f"study.toml:{line}: vocab_size = 64,000 is too large for this text: it allows at most " in str(raised.value)
     assert "hard_vocab_limit = false" in str(raised.value)
-    # As it says: with what there is. Sizes above that are left out, and said to be.
+    # With this setting the vocabulary is as large as the text allows. Larger sizes are left out, with a warning.
     path = write_study(
         tmp_path, corpus={}, text=plain(64_000).replace("[analysis]", "hard_vocab_limit = false\n[analysis]")
     )

@@ -1,4 +1,4 @@
-"""A whole study whose records tell their language: the results of the same study with a file per language."""
+"""A study with the language in a field of each record: its results equal those with one file per language."""
 
 import json
 import random

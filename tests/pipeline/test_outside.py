@@ -117,7 +117,7 @@ def test_tables_and_report(folder: Path) -> None:
     assert again.run["stages"]["evaluation"] == before["evaluation"]
     assert again.run["stages"]["outside"] != before["outside"]
 
-    # Without them, their tables go.
+    # Without outside tokenizers, their tables are removed.
     text = (folder / "study.toml").read_text(encoding="utf-8")
     (folder / "study.toml").write_text(text[: text.index("[analysis.tokenizers]")], encoding="utf-8")
     alone, _ = run_study(folder / "study.toml")

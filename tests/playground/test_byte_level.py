@@ -28,7 +28,7 @@ def trained(name: str, special_tokens: tuple[str, ...] = ("<|end|>",)) -> pw.Byt
 
 
 def items(tokenizer: pw.ByteLevelTokenizer, text: str) -> tuple[list[int], int]:
-    """The offsets where an item of tokens ends that are whole characters together, and the number of tokens."""
+    """The ends of items, and the number of tokens. An item has the fewest tokens that make whole characters."""
     found = tokenizer.token_columns(text)
     if not text:
         return [], 0
@@ -58,7 +58,7 @@ def test_every_size_equals_resize(name: str) -> None:
 
 
 def test_sizes_where_merges_make_special_tokens() -> None:
-    """A merge that spells a special token adds no piece: a size may have more merges than the one before and one."""
+    """A merge that spells a special token adds no piece. So one more piece may need several more merges."""
     full = trained("gpt2", ("an", "er", " ar"))
     sized = SizedByteLevel(full)
     smaller = {size: full.resize(size) for size in range(sized.sizes.smallest, full.vocab_size + 1)}

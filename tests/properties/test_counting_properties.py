@@ -52,7 +52,7 @@ def test_any_order_and_any_split(texts: list[str], random: object, size: int) ->
 
 @given(documents, st.integers(2, 9), st.integers(1, 40_000))
 def test_any_number_of_threads(texts: list[str], threads: int, times: int) -> None:
-    # Repeated, so that there is more than one thread's share (256 KB) now and then.
+    # The text is repeated, so that it is sometimes longer than the share of one thread (256 KB).
     texts = [*texts, ("\n".join(texts)[:20] + "\n") * times]
     assert pw.count_words(texts, threads=threads) == pw.count_words(texts)
 

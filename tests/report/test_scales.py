@@ -1,4 +1,4 @@
-"""The round numbers of an axis enclose all values. Labels keep a distance from each other and stay near."""
+"""The round numbers of an axis enclose all values. Labels keep a distance, and stay near their points."""
 
 import math
 from itertools import pairwise

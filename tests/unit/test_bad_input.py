@@ -90,7 +90,7 @@ def test_a_word_of_a_million_characters(word: str) -> None:
 
 
 def test_a_long_word_trains_as_many_short_ones_would() -> None:
-    # Where every merge is counted alike, 2**17 letters in one word give the pieces of 2**16 in two.
+    # One word of 2**17 letters gives the same pieces as two words of 2**16 letters.
     options = {"vocab_size": 30, "add_dummy_prefix": False, "character_coverage": 1.0, "hard_vocab_limit": False}
     long, short = (
         pw.train(pw.count_words(lines), pw.Recipe(**options)) for lines in (["ab" * 65_536], ["ab" * 32_768] * 2)
@@ -108,7 +108,7 @@ def test_a_line_of_100_megabytes() -> None:
 
     counts = pw.count_words([line], threads=2)
     once = dict(pw.count_words([part]).items())
-    # All but the first word of the line, and the last, empty one, stand in every part.
+    # Each part has all words, except two: the first word of the line, and the last one, which is empty.
     first = part.split(" ")[0]
     expected = {word: count * times for word, count in once.items() if word not in (first, "▁")}
     expected[first] = 1
@@ -265,7 +265,7 @@ def test_random_bytes() -> None:
 
 
 def test_a_damaged_model(model: bytes) -> None:
-    """Whatever a few wrong bytes make of it, it is refused or it works."""
+    """A model with a few wrong bytes is refused, or it works."""
     rng = random.Random(5)
     refused = 0
     for _ in range(3_000):
@@ -294,7 +294,7 @@ def test_a_damaged_model(model: bytes) -> None:
 
 
 def test_fields_that_nobody_knows(model: bytes) -> None:
-    """A piece of a later format: of all ways to write a field, and of a type that there is not."""
+    """A piece of a later format: with unknown fields of every wire type, and with an unknown type of piece."""
     fields = b"\x0a\x03new\x15\x00\x00\x80\xbf" + b"\x18\x09"
     fields += b"\x20\x96\x01" + b"\x29" + bytes(8) + b"\x32\x02ab" + b"\x3b\x43\x08\x07\x44\x3c" + b"\x4d" + bytes(4)
     piece = b"\x0a" + bytes([len(fields)]) + fields
@@ -354,7 +354,7 @@ def test_a_model_that_cannot_be(change: Callable[[Any], None], model: bytes) -> 
 
 
 def test_rules_that_give_no_utf8(model: bytes) -> None:
-    """Normalisation rules with "a" to a byte that is no UTF-8: damage that only shows while encoding."""
+    """Normalisation rules that change "a" to a byte that is no UTF-8. This damage shows only while encoding."""
     message = parse(model)
     units = [0] * 768
     units[0] = 256 << 10

@@ -17,7 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 # Imported names whose package has another name, or comes with it in the version that it needs.
 INSTALLED_AS = {"google": "protobuf", "pydantic_core": "pydantic"}
-# Imported where they are installed or by type checkers only, and never required.
+# Imported only if they are installed, or only by type checkers. They are never required.
 OPTIONAL = {"_typeshed", "gigatoken", "kitoken", "py4j", "IPython"}
 # Pages of the documentation site that are generated: only pages that are for the site alone link to them.
 SITE_PAGES = {"index.md", "gallery.md"}

@@ -35,7 +35,7 @@ TEXTS = [
 
 
 def documents(*paths: Path, skipped: Skipped | None = None, **options: object) -> list[str]:
-    """All documents as strings, whatever the batches hold."""
+    """All documents as strings, for every kind of batch."""
     found: list[str] = []
     for batch in open_batches(paths, skipped=skipped, **options):  # type: ignore[arg-type]
         for document in as_list(batch):
@@ -466,7 +466,7 @@ def test_files_with_several_names_are_read_once(tmp_path: Path) -> None:
     os.link(path, folder / "deep" / "hard.txt")
     assert [file.path.name for file in find_files([folder])] == ["link.txt"]
     assert [file.path.name for file in find_files([str(folder / "**" / "*.txt")])] == ["link.txt"]
-    # What is given twice is read twice.
+    # A file that is given twice is read twice.
     assert len(find_files([path, path])) == 2
 
 

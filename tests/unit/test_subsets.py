@@ -1,4 +1,4 @@
-"""Subsets: which files belong to which, with which settings; and what a corpus on disk can have wrong."""
+"""Subsets: which files belong to which, with which settings; and the mistakes that a corpus on disk can have."""
 
 import os
 from fractions import Fraction

@@ -279,7 +279,7 @@ def test_tokens_by_hand(paper: pw.Tokenizer, tiny: pw.Tokenizer) -> None:
         pw.Token(0, "?", 2, 3),
         pw.Token(3, "ab", 3, 5),
     ]
-    # Of the bytes of one character the last has its place. Offsets are in characters.
+    # If a character is several byte tokens, only the last one has its offsets. Offsets are in characters.
     places = [(token.piece, token.start, token.end) for token in paper.tokens("ö😀ö")]
     assert places[:2] == [("▁", 0, 0), ("ö", 0, 1)]
     assert places[2:5] == [("<0xF0>", 1, 1), ("<0x9F>", 1, 1), ("<0x98>", 1, 1)]
