@@ -35,7 +35,7 @@ class Balance:
     frontier: tuple[Candidate, ...]
     """From today's weights to those found, in order; the first is `before`, the last is `after`."""
     weights: Mapping[SubsetName, Fraction]
-    """For `[weights]` of the study."""
+    """The weights for the table `[weights]` of the study."""
     tokenizer: Tokenizer
     stopped: str
     """Why the search stopped: "met", "time", "out of reach" or "no progress"."""

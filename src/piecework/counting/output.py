@@ -64,7 +64,8 @@ def count_into(
                 _check_strict(description)
             counts = Counts(folder, description)
             if plan.weights != counts.weights:
-                # Weights of documents are settings, compared above. These multiply counts, so no document is read.
+                # Weights that act on documents are settings, compared above. These weights multiply counts, so no
+                # document is read.
                 description = _rewrite_subsets(folder, description, subset_rows(plan, statistics_of(counts)))
         shutil.rmtree(work / ".partial", ignore_errors=True)
     # Both the counts that were written now and those that were found have been verified.

@@ -111,7 +111,7 @@ def _merges(tokenizer: TrainedTokenizer, *, name: str) -> _Merges:
 
 
 def _byte_level_merges(tokenizer: ByteLevelTokenizer, *, name: str) -> _Merges:
-    """The merges, if special tokens and bytes come first and every merge makes the next id or one that is there."""
+    """The merges, if special tokens and bytes come first and every merge makes the next id or one that exists."""
     counts = tokenizer.merge_counts
     if counts is None:
         raise InputError(f'"{name}" has no smaller sizes: its ids are not in the order of training')

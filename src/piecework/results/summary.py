@@ -77,7 +77,7 @@ def _tokens_per_word(evaluation: Evaluation) -> Iterator[Sentence]:
 
 
 def _without_spaces(evaluation: Evaluation, *, has_parallel: bool) -> Iterator[Sentence]:
-    """The languages that tokens per word do not compare, and what their tokens hold instead."""
+    """The languages that tokens per word cannot compare, with their characters per token."""
     values = _values(evaluation, "characters_per_token")
     languages = sorted((each for each in evaluation.without_spaces if each in values), key=language_name)
     if not languages:

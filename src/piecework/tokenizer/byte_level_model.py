@@ -11,7 +11,7 @@ from piecework.common.pre_tokenizer import PreTokenizer
 __all__ = ["ByteLevelModel", "Merge"]
 
 Merge = tuple[int, int, int]
-"""The ids of two neighbours, and of what they become."""
+"""The ids of two neighbours, and of the token that they become."""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def _completed(token: bytes) -> Iterator[str]:
 
 
 def _every_end(token: bytes) -> Iterator[str]:
-    """All last bytes, for tokens that merge further with most of them."""
+    """The token with every possible last byte, for tokens that merge further with most of them."""
     last_bytes = [bytes([byte]) for byte in range(0x80, 0xC0)]
     yield from _combined(
         token,
