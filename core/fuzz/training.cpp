@@ -1,4 +1,5 @@
-// Training: any words and options; merges are valid, in order, nest, and are those of the slow definition.
+// Training on any words with any options: merges are valid and in order, sizes nest, and the slow definition gives the
+// same merges.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -87,7 +88,7 @@ std::vector<std::string> check_training(Random& random, const WordTable& table, 
   return pieces;
 }
 
-// Training of a few words against its slow definition, in one round and in several.
+// Compares training on a few words with its slow definition, in one round and in several.
 void check_definition(Random& random) {
   TrainingOptions options = any_plain_options(random);
   const WordTable words = few_words(random);

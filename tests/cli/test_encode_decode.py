@@ -1,4 +1,4 @@
-"""`piecework encode` and `piecework decode`: a line in, a line out."""
+"""`piecework encode` and `piecework decode`: each line of input gives one line of output."""
 
 import gzip
 import json

@@ -119,7 +119,7 @@ def test_folders_without_whole_counts(tmp_path: Path, counts: Counts) -> None:
 
 
 def write_spill_files(folder: Path, *documents: tuple[str, int]) -> list[Path]:
-    """A spill file for the words of each document, which is counted `copies` times."""
+    """A spill file for the words of each document. Each document is counted `copies` times."""
     paths = []
     for number, (document, copies) in enumerate(documents):
         counter = DocumentCounter()

@@ -32,7 +32,7 @@ def start(study: Path, out: Path, **options: object) -> "subprocess.Popen[bytes]
 
 
 def children(pid: int) -> list[int]:
-    """The processes that this one has started to count, and that still run; other tests may have started others."""
+    """The processes that `pid` has started for counting, and that still run. Other tests may have started others."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -59,7 +59,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float = 120.0) -> None:
-    """Wait for a condition. The limit only ends a test that would wait for ever: no machine is that busy."""
+    """Wait for a condition. The limit is so high that it ends only a test that would wait for ever."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited too long"
