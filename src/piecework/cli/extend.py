@@ -128,7 +128,7 @@ def command(
         settings |= {"replace": True, "usage": text.every_language()}
         if text.all_learned:
             terminal.warn(
-                "--replace: there is no text of languages that should stay as they are, so their pieces count as"
+                "--replace: there is no text of languages that shall stay as they are, so their pieces count as"
                 " unused; give text of these too, and name the languages to learn from with --languages"
             )
     started = time.monotonic()
