@@ -68,7 +68,7 @@ def contender_command(name: str, *arguments: object) -> list[str]:
 
 
 def installed_version(package: str, folder: Path | None = None) -> str | None:
-    """The version of a package, installed or in a folder of its own; None where it is missing."""
+    """The version of a package, installed or in a folder of its own; None if it is missing."""
     path = {"path": [str(folder)]} if folder else {}
     return next((found.version for found in importlib.metadata.distributions(name=package, **path)), None)
 
@@ -83,7 +83,7 @@ def run(contender: Contender) -> Run:
     }
     if contender.release:
         environment["PYTHONPATH"] = str(contender.release)
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or each process would compile its sources anew
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise each process would compile its sources anew
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(contender.command, stdout=output, stderr=errors, env=environment, cwd=REPOSITORY)

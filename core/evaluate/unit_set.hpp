@@ -39,8 +39,8 @@ class UnitSet {
   struct Unit {
     std::string_view text;
     bool opens;
-    // A unit that starts with a space or opens a document: a newline came after it and was cut off. A pre-token: the
-    // next pre-token does not start with a space.
+    // For a unit that starts with a space or opens a document: whether a newline came after it and was cut off. For a
+    // pre-token: whether the next pre-token starts without a space.
     bool followed;
     bool one_word;        // after its spaces, if any
     uint32_t words;       // that start in it

@@ -1,4 +1,4 @@
-"""The site's parts without building it: the pages in its navigation, what is generated, and the notebook."""
+"""Parts of the site, without building it: the pages in its navigation, the generated pages, and the notebook."""
 
 import re
 import struct

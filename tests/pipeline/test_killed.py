@@ -63,7 +63,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
                 break
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
-    if process.returncode == 0:  # it was done before the signal came through
+    if process.returncode == 0:  # it ended before the signal arrived
         return
     assert process.returncode == 130, stderr
     assert "stopped; the same command resumes the run" in stderr

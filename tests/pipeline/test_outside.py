@@ -1,4 +1,4 @@
-"""A study beside tokenizers from outside: tables, the report, and what happens when one changes or is broken."""
+"""A study with outside tokenizers: tables, the report, and what happens if one of them changes or is broken."""
 
 import io
 from pathlib import Path
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_byte_level_study(folder: Path) -> None:
-    """Its documents are counted as words too, and all tokenizers are compared on these."""
+    """The documents of the study are counted as words too, and all tokenizers are compared on these words."""
     table = '[recipe]\npreset = "gpt4o"\nvocab_size = 560\nhard_vocab_limit = false\n[analysis]'
     text = (folder / "study.toml").read_text(encoding="utf-8")
     before, after = text[: text.index("[recipe]")], text[text.index("[analysis]") + len("[analysis]") :]
@@ -63,7 +63,7 @@ def test_a_byte_level_study(folder: Path) -> None:
     )
     found = results.tables["outside"]
     assert found.rows() == expected.metrics.rows()
-    # The same documents. A literal ▁ is a space where words are counted, so those that stand alone are no words.
+    # The documents are the same. In counts of words a literal ▁ is a space, so a ▁ that stands alone is no word.
     alone = sum(len(text.split()) - len(text.replace("▁", " ").split()) for each in CORPUS.values() for text in each)
     for row in found.where(tokenizer="multilingual", metric="word_fertility").rows():
         (other,) = (
