@@ -1,4 +1,4 @@
-"""Where a study's CPU time goes, stage by stage, and the floor of each: the same work with all else taken away.
+"""The CPU time of each stage of a study, and the floor of each stage: the necessary work without everything else.
 
 Usage: python -m benchmarks.study_stages run|floor FOLDER
 

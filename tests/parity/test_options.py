@@ -41,7 +41,7 @@ def check(texts: list[str], recipe: pw.Recipe, sentencepiece: Release) -> None:
     try:
         expected = sentencepiece.train(texts, **recipe.sentencepiece_arguments())
     except AbortedError:
-        # 0.2.2 ends its process where the text lacks a required character. 0.2.3 does not, and neither do we.
+        # 0.2.2 ends its process if the text lacks a required character. 0.2.3 does not, and neither does Piecework.
         assert sentencepiece.version == OLDER
         assert recipe.required_chars
         return
@@ -228,7 +228,7 @@ def test_counts_of_longer_rows_are_kept(tmp_path: Path) -> None:
     ("character", "reason"), [(" ", "space must not be included"), ("▅", "kUNKChar")], ids=["space", "unknown"]
 )
 def test_characters_that_cannot_be_required(sentencepiece: Release, character: str, reason: str) -> None:
-    """Both releases refuse them, with any other option; so do we, before training."""
+    """Both releases refuse these characters, with any other option. Piecework refuses them before training."""
     for required in (character, f"x{character}y", f"{character}▁"):
         for options in ({}, {"add_dummy_prefix": False}, {"normalization_rule_name": "nmt_nfkc"}):
             settings: dict[str, Any] = {"required_chars": required, **options}

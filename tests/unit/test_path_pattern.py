@@ -1,4 +1,4 @@
-"""Patterns of paths: what the braces take, and what is refused."""
+"""Patterns of paths: what the braces match, and what is refused."""
 
 from pathlib import Path
 
