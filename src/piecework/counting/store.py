@@ -103,8 +103,8 @@ class Counts:
         """The words or pre-tokens of these languages and categories, or of all, read in a stream.
 
         Counts are multiplied by the weights of their subsets, exactly: all are scaled by the weights' common
-        denominator. A subset of weight 0 is left out, and one without a weight has 1. Without `weights`, those of the
-        study are used where it has `weighting = "counts"`; under "documents" the sample has them already.
+        denominator. A subset of weight 0 is left out, and one without a weight has 1. Without `weights`, the
+        study's weights are used if it has `weighting = "counts"`; under "documents" the sample has them already.
 
         Words that occur fewer than `min_count` times are left out and take no memory; `rare` of the result says what
         that can change. A word counts in all of these subsets together, with their weights, at the start of a line and
