@@ -146,7 +146,7 @@ def _dataset_pairs(contenders: dict[str, Result]) -> Iterator[tuple[str, Result,
 
 
 def _pairs(contenders: dict[str, Result]) -> Iterator[tuple[str, Result, Result]]:
-    """Each peer that ran, beside piecework; nothing where piecework did not run."""
+    """Each peer that ran, beside piecework; nothing if piecework did not run."""
     ours = contenders.get(OURS, {"state": "missing"})
     for name, row in contenders.items():
         if name != OURS and row["state"] == ours["state"] == "ok":

@@ -92,7 +92,7 @@ class CharacterModel:
         text = spans.tobytes().decode("utf-8", "replace")
         codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
         self.codes = np.concatenate([np.full(CONTEXT, 10, np.uint32), codes])
-        # The context of a position: the characters before it in its word. Before the word's first one stand newlines.
+        # The context of a position: the characters before it in its word. Before the word it has newlines.
         in_word = np.arange(len(self.codes)) - np.maximum.accumulate(
             np.where(np.concatenate([[True], self.codes[:-1] == 10]), np.arange(len(self.codes)), 0)
         )

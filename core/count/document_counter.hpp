@@ -41,8 +41,8 @@ class DocumentCounter {
   void add_evaluation(const std::vector<std::string_view>& documents, const std::vector<uint8_t>& buckets,
                       std::string_view prefix);
 
-  // Places each document and counts it where it belongs. `prefix` is put before each document, as above. Passages of
-  // `long_enough` characters are not short.
+  // Places each document, and counts it for training or for evaluation. `prefix` is put before each document, as above.
+  // Passages of `long_enough` characters are not short.
   PlacedBatch add_placed(const std::vector<std::string_view>& documents, bool known_valid, const Placer& placer,
                          std::string_view prefix, const BestPassage& best, uint64_t long_enough);
 

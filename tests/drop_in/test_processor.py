@@ -60,7 +60,7 @@ def assert_same(name: str, call: Callable[[Any], Any], **arguments: Any) -> None
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_arguments_by_position(name: str) -> None:
-    """The arguments have the order of SentencePiece 0.2.3, in which the second one of `encode` is no type."""
+    """The arguments have the order of SentencePiece 0.2.3. There the second argument of `encode` is not a type."""
     calls: list[Callable[[Any], Any]] = [
         lambda processor: processor.encode("väntar på", True, True, True),
         lambda processor: processor.encode("väntar på", str),

@@ -1,4 +1,4 @@
-"""`tokenizers` and `transformers` give SentencePiece's ids on what we export, and the text back."""
+"""`tokenizers` and `transformers` load exported files, give SentencePiece's ids, and decode them to the text."""
 
 import os
 import random
@@ -34,7 +34,7 @@ def test_code_tokens(exported: Exported) -> None:
 
 
 def test_code_tokens_by_hand(exported: Exported) -> None:
-    """What the ids have to be, without any oracle."""
+    """The expected ids are written by hand, without any oracle."""
     python, sql, prefix = (exported.tokenizers.token_to_id(text) for text in ("<|python|>", "<|sql|>", "▁"))
     assert exported.auto("<|python|>")["input_ids"] == [prefix, python]
     assert exported.auto("<|python|><|sql|>")["input_ids"] == [prefix, python, sql]
@@ -72,7 +72,7 @@ def test_roles_of_special_tokens(exported: Exported) -> None:
 
 
 def test_gpt_sw3_tokenizer(exported: Exported) -> None:
-    """It reads spiece.model, and agrees on text that its clean-up leaves alone."""
+    """GPTSw3Tokenizer reads spiece.model, and agrees on text that its clean-up does not change."""
     slow = transformers.GPTSw3Tokenizer.from_pretrained(str(exported.folder))
     fuzzed = exported.without_special([adversarial.text(seed) for seed in range(1_000)])
     texts = [text for text in [*CODE_TOKEN_TEXTS, *fuzzed] if slow.preprocess_text(text) == text]
@@ -90,7 +90,7 @@ def test_made_up_corpora(group: int) -> None:
         recipe = pw.Recipe(vocab_size=2_000, hard_vocab_limit=False, whitespace_runs=runs, **options)
         tokenizer = pw.train(pw.count_words(lines), recipe)
         if found := list(caveats(tokenizer)):
-            # Runs of ▁ where the corpus has no space, so that ▁ itself is no piece.
+            # The recipe has runs of ▁, but the corpus has no space: so ▁ itself is no piece.
             assert found == ["1 character is in pieces but is no piece itself (▁)"]
             continue
         rust = tokenizers.Tokenizer.from_str(orjson.dumps(tokenizer_json(tokenizer)).decode())
@@ -104,7 +104,7 @@ def test_made_up_corpora(group: int) -> None:
 
 
 def test_a_model_of_sentencepiece_itself(code_lines: list[str]) -> None:
-    """Its own defaults: nmt_nfkc, extra spaces removed, unknown characters without bytes."""
+    """SentencePiece's own defaults: nmt_nfkc, extra spaces removed, unknown characters without bytes."""
     lines = [line for line in code_lines if "\0" not in line][:5_000]
     model = sp_train_with(lines, model_type="bpe", vocab_size=3_000)
     tokenizer = pw.Tokenizer.from_bytes(model)

@@ -33,7 +33,7 @@ def test_auto_tokenizer_gives_the_same_ids(recipe: pw.Recipe, tmp_path: Path) ->
     for text in TEXTS:
         assert loaded.encode(text, add_special_tokens=False) == tokenizer.encode(text), text
         ids = tokenizer.encode(text)
-        if tokenizer.unk_id not in ids:  # each has its own text for unknown characters
+        if tokenizer.unk_id not in ids:  # each library has its own text for unknown characters
             assert loaded.decode(ids) == tokenizer.decode(ids), text
     assert (loaded.eos_token_id, loaded.pad_token_id) == (tokenizer.eos_id, tokenizer.pad_id)
 
@@ -51,7 +51,7 @@ def test_special_tokens_and_a_chat_template(tmp_path: Path) -> None:
     ids = loaded.encode(chat, add_special_tokens=False)
     assert ids == [start, *tokenizer.encode("user\nhej"), end]
     assert loaded.decode(ids, skip_special_tokens=True) == "user\nhej"
-    # SentencePiece has them too, and never finds one in a text.
+    # The model of SentencePiece has these tokens too, but SentencePiece never finds one in a text.
     assert start not in tokenizer.encode("<|im_start|>")
     assert pw.verify(tokenizer, [chat], folder=tmp_path, runtimes=["tokenizers", "AutoTokenizer"]).is_fine
     assert list(tokenizer.settings()["control_symbols"]) == ["<|im_start|>", "<|im_end|>"]  # type: ignore[call-overload]
