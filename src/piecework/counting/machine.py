@@ -123,7 +123,7 @@ def _cgroup_files() -> list[tuple[Path, Path]]:
         root = Path("/sys/fs/cgroup/memory") if controllers else Path("/sys/fs/cgroup")
         names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if controllers else ("memory.max", "memory.current")
         group = root / path.lstrip("/")
-        # Inside a container the path is often that of the host, and the group itself stands at the root.
+        # Inside a container the path is often that of the host, and the group itself is at the root.
         for folder in (group, *group.parents):
             files.append((folder / names[0], folder / names[1]))
             if folder == root:

@@ -18,7 +18,7 @@ from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["SIZE_TOTALS", "TEXT_TOTALS", "TOKEN_TOTALS", "Evaluator", "PassResult", "TableTotals", "check_units"]
 
-# The names along the last axis of the core's arrays. Those of sizes are the first of those of tokens.
+# The names along the last axis of the core's arrays. The names for sizes are the first of the names for tokens.
 TOKEN_TOTALS = _core.TOKEN_TOTALS
 SIZE_TOTALS = _core.SIZE_TOTALS
 TEXT_TOTALS = _core.TEXT_TOTALS

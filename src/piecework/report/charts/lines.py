@@ -152,7 +152,7 @@ class LineChart:
 def thin(x: Scale, y: Scale, line: Line) -> list[tuple[float, float]]:
     """The points of a curve in pixels, reduced to those that the drawing needs.
 
-    A curve has up to 64,000 points and a chart some hundred pixels. Two points per pixel are kept, and of these only
+    A curve has up to 64,000 points and a chart a few hundred pixels. Two points per pixel are kept, and of these only
     the ones without which the line would be off by more than `TOLERANCE`.
     """
     known = np.flatnonzero(np.isfinite(line.y))
