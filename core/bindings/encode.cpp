@@ -183,7 +183,7 @@ void bind_encode(nb::module_& m) {
               whole = whole_pieces(encoder, {std::move(before), std::move(after), std::move(ids_before),
                                              std::move(ids_after), plain_spaces});
             }
-            // No array: making one imports numpy, which takes longer than all else in saving a tokenizer.
+            // Not an array: an array imports numpy, which takes longer than the rest of saving a tokenizer.
             return nb::bytes(whole.data(), whole.size());
           },
           nb::kw_only(), nb::arg("before"), nb::arg("after"), nb::arg("ids_before"), nb::arg("ids_after"),

@@ -80,7 +80,7 @@ class SpillMerger {
   SpillMerger(const SpillMerger&) = delete;
   SpillMerger& operator=(const SpillMerger&) = delete;
 
-  // Moves to the next key; false at the end. Throws CountOverflow where a sum does not fit in 64 bits.
+  // Moves to the next key; false at the end. Throws CountOverflow if a sum does not fit in 64 bits.
   bool next();
   std::string_view key() const { return borrowed_ ? heap_.front()->key() : key_; }
   uint64_t count() const { return count_; }

@@ -1,5 +1,5 @@
 // Each function follows the alternatives of its pattern in their order. Where the pattern would backtrack, a comment
-// says what it matches at last.
+// says what it finally matches.
 #include "pretokenize/pre_tokenizer.hpp"
 
 #include <algorithm>

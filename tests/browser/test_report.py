@@ -1,4 +1,4 @@
-"""The report in a real browser: it shows all, asks for nothing, fits a phone, prints, and needs no script."""
+"""The report in a real browser: it shows everything, loads nothing else, fits a phone, prints, and needs no script."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -136,7 +136,7 @@ def test_many_languages_are_short_and_answered_first(address: str, visit: Visito
     labels = page.locator("#cost .chart.wide svg text").all_text_contents()
     assert {f"L{number}" for number in range(30)} <= set(labels)
     page.evaluate(UNFOLD)
-    # A panel with its name for each language, instead of thirty lines that cross.
+    # Each language has a panel with its name. Thirty lines in one chart would cross.
     names = page.locator("#sizes-fertility .chart.wide svg text").all_text_contents()
     assert {f"L{number}" for number in range(30)} <= set(names)
 
@@ -206,7 +206,7 @@ def test_prints_to_a_sensible_number_of_pages(address: str, visit: Visitor) -> N
     assert (
         page.locator(".fold:visible, figure details:visible, nav:visible, .tools:visible, .theme:visible").count() == 0
     )
-    # A4 less its margins, at 96 pixels an inch: what is wider would be cut off.
+    # A4 without its margins, at 96 pixels per inch: wider elements would be cut off.
     page.set_viewport_size({"width": 672, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= 672
 

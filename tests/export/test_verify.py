@@ -25,7 +25,7 @@ def texts_for(tokenizer: pw.Tokenizer) -> list[str]:
 
 
 def test_every_runtime(exported: Exported) -> None:
-    """All of them are installed for the tests; every difference has a cause that predicts it."""
+    """All runtimes are installed for the tests. Every difference has a cause that predicts it."""
     done = verify(exported.tokenizer, texts_for(exported.tokenizer), folder=exported.folder)
     assert done.reference == "sentencepiece"
     assert [result.name for result in done.results] == [runtime.name for runtime in RUNTIMES]

@@ -93,7 +93,7 @@ def test_rules_do_not_apply_to_invalid_bytes(tmp_path: Path, name: str, limit: i
 @pytest.mark.parametrize("prefix", [True, False])
 def test_rules_from_a_file(tmp_path: Path, prefix: bool) -> None:
     rules = tmp_path / "rules.tsv"
-    # One character for another, two for three with a space, one for none, a space and a letter for a letter.
+    # One character becomes another one, two become three, one disappears, and a space with a letter becomes a letter.
     rules.write_text("0041\t0062\n0063 0064\t0065 0020 0066\n0078\t\n0020 0061\t007A\n")
     texts = ["A cd x", "axe  cd cd", " alas A", "x", "a a"] * 3
     recipe = pw.Recipe(

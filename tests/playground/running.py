@@ -1,4 +1,4 @@
-"""The playground as a person starts it: in a process of its own, asked over HTTP."""
+"""The playground as a person starts it: it runs in its own process and answers over HTTP."""
 
 import http.client
 import json
@@ -46,7 +46,7 @@ class Server:
     def request(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[int, Any, "http.client.HTTPMessage"]:
-        """Status, content (decoded where it is JSON) and headers."""
+        """Status, content (decoded if it is JSON) and headers."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             sent = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()

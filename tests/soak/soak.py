@@ -31,7 +31,7 @@ from pipeline.studies import contents
 LANGUAGES = ("da", "en", "is", "nb", "sv", "fi", "de")
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 WARM_UP = 3
-"""Studies before memory is compared: caches of libraries fill in the first ones."""
+"""The number of studies before memory is compared, because the caches of libraries fill in the first studies."""
 
 
 @dataclass

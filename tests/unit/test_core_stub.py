@@ -1,4 +1,4 @@
-"""The stub of the core names what the core has: stubtest cannot see into functions that nanobind makes."""
+"""The stub of the core has all names of the core: stubtest cannot see into functions that nanobind makes."""
 
 from __future__ import annotations
 
