@@ -3,7 +3,7 @@
 __all__ = ["CODE", "SOURCE_SUFFIXES", "is_language", "language_name"]
 
 UNDETERMINED = "und"
-"""ISO 639's code for a language that nobody determined."""
+"""ISO 639's code for an undetermined language."""
 
 CODE = "code"
 """The language of all source code; the programming language is the category."""

@@ -170,7 +170,7 @@ def _check_master(master: str) -> None:
             "yarn, or local[4]"
         )
     failures = []
-    for address in master.removeprefix("spark://").split(","):  # masters that stand in for each other
+    for address in master.removeprefix("spark://").split(","):  # masters that can replace each other
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit():
             raise InputError(f'--master "{master}": {address} has no port; the usual one is spark://{address}:7077')

@@ -79,7 +79,7 @@ def extend(
     `pad_to_multiple` adds further pieces until the size is a multiple.
 
     With `replace` the size stays: new pieces take the ids of the old pieces that are least used, of those that no kept
-    merge needs. Use is counted on `usage`, texts or counts like the others; by default on the training text, so give
+    merge needs. `usage` has the texts or counts on which use is counted; by default it is the training text. So give
     text of every language that matters.
 
     >>> import piecework as pw
