@@ -159,8 +159,8 @@ class _Copies:
 def _hash(part: Slice) -> str:
     """The SHA-256 of the stored bytes of a slice, which were read just now.
 
-    Row groups are no range of bytes, so the slice with the first one has the hash of the whole file. Remote files are
-    not fetched a second time.
+    Row groups are not a range of bytes, so the slice with the first row group has the hash of the whole file. Remote
+    files are not fetched a second time.
     """
     file = part.file
     if isinstance(file.path, RemotePath) or (file.format == "parquet" and part.start):

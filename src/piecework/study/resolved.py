@@ -131,7 +131,7 @@ def _value(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """A basic string of TOML, which JSON's are but for one character.
+    """A basic string of TOML. JSON's strings have the same form, except for one character.
 
     >>> _text('a "b"')
     '"a \\\\"b\\\\""'

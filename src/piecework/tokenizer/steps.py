@@ -1,7 +1,7 @@
 """The two halves that each piece is merged from: what a piece needs, and which pieces are steps to longer ones.
 
-Between borders that nothing crosses, the merges of a piece are always the same. So every piece has one last merge, and
-its two halves are the pieces just before it.
+Between borders that nothing crosses, the merges of a piece are always the same. So every piece has one last merge. Its
+two halves are the pieces that this merge joins.
 """
 
 from __future__ import annotations
