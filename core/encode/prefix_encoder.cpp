@@ -10,7 +10,7 @@ void PrefixEncoder::find_tokens(std::string_view text) {
   const size_t shared = shared_bytes(text, text_);
   text_.resize(shared);
   text_ += text.substr(shared);
-  // Four at a time: a few offsets too many do no harm, and the branch of a shorter loop is predicted more often.
+  // Four offsets at a time: a few extra ones do no harm, and the branch of a shorter loop is predicted more often.
   if (last_tokens_.size() < text.size() + 5) last_tokens_.resize(2 * text.size() + 5);
   for (size_t offset = shared + 1; offset <= text.size(); offset += 4) {
     for (size_t i = 0; i < 4; ++i) last_tokens_[offset + i].begin = kUnknown;

@@ -271,7 +271,7 @@ TEST(training_nothing_to_merge) {
 }
 
 TEST(training_words_with_count_zero) {
-  // A word with count 0 has no occurrence; the other words bring both letters.
+  // A word with count 0 has no occurrence; the other words contain both letters.
   CHECK(merges({{"a", 5}, {"b", 5}, {"ba", 0}}, 1).size() <= 1);
   CHECK_EQUAL(merges({{"a", 5}, {"b", 5}, {"ab", 1}, {"ba", 0}}, 1), {{"ab", 1}});
 }

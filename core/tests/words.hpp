@@ -65,7 +65,7 @@ class Random {
     return out;
   }
 
-  // Valid UTF-8 from a small alphabet, so that words repeat and pairs tie.
+  // Valid UTF-8 from a small alphabet, so that words repeat and pairs have equal frequencies.
   std::string text(size_t characters) {
     static constexpr std::string_view kAlphabets[] = {"ab ",
                                                       "abc  \n",
@@ -89,7 +89,7 @@ class Random {
     std::string out;
     for (size_t i = 0; i < characters; ++i) {
       if (chance(64)) {
-        // Few large code points: tables by code point are as long as the largest one.
+        // Large code points are rare, because tables by code point are as long as the largest one.
         const uint64_t code = chance(2) ? below(0x800) : chance(16) ? below(0x10F000) : below(0x3000);
         append_utf8(out, static_cast<char32_t>(code >= 0xD800 && code < 0xE000 ? 'x' : code));
       } else {

@@ -52,7 +52,7 @@ def address(folder: Path) -> Iterator[str]:
 @contextmanager
 def answered(page: Page) -> Iterator[None]:
     """The code in the block changes the lanes. When the block ends, the page has drawn them."""
-    body = page.locator("body")  # not wait_for_function: the page's policy lets nobody evaluate text
+    body = page.locator("body")  # not wait_for_function: the page's security policy forbids it
     before = body.get_attribute("data-answers")
     yield
     expect(body).not_to_have_attribute("data-answers", str(before), timeout=20_000)
@@ -248,7 +248,7 @@ def test_the_slider_cuts_as_resize_does(visit: Visitor, address: str, tokenizers
             expect(shown).to_have_text(f"{row['value']:.3f}")
     content = json.loads(copied(page, "JSON"))
     assert content["lanes"][0]["ids"] == smaller.encode(text)
-    # While it is dragged the page cuts the text by itself: at every size as the resized tokenizer does.
+    # While the slider is dragged, the page itself cuts the text: at every size like the resized tokenizer.
     cut = """async ([text, sizes]) => {
         const {cutAt} = await import("/page/cut.js"), {ask} = await import("/page/api.js");
         const cuts = await ask("cuts", {text, tokenizer: "both"});
@@ -271,7 +271,7 @@ def test_words_break_while_the_slider_is_dragged(visit: Visitor, address: str) -
     _, page = opened(visit, address)
     put(page, "\n".join(PROSE[:12]))
     tokens = int(statistic(page, 0, "tokens"))
-    expect(lane(page, 0).locator(".languages [data-language]")).to_have_count(2)  # or it would move while they come
+    expect(lane(page, 0).locator(".languages [data-language]")).to_have_count(2)  # otherwise the page would move later
     expect(lane(page, 1).locator(".languages [data-language]")).to_have_count(2)
     box = lane(page, 0).get_by_label("Vocabulary size", exact=True).bounding_box()
     assert box
@@ -497,7 +497,7 @@ def test_it_fits_and_can_be_read(visit: Visitor, address: str, width: int, schem
     page.locator("#vocabulary").scroll_into_view_if_needed()
     expect(page.locator(".vrows .vrow").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    # The card hides what hangs over its edge from the width of the page.
+    # The card clips wide elements, so the width of the page does not show them.
     search = page.locator("#search")
     edges = search.evaluate("form => [form, ...form.querySelectorAll('*')].map(e => e.getBoundingClientRect().right)")
     assert max(edges) <= edges[0] + 1

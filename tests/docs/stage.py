@@ -1,7 +1,7 @@
-"""The folder in which samples of the guides run: made-up text, a study that has run, and tokenizers of others.
+"""The folder in which samples of the guides run: made-up text, a finished study, and outside tokenizers.
 
-The names are those that the guides use, and so are the sizes: there are enough made-up words for 80,000 pieces. So a
-sample of a page runs as it stands.
+The names and the sizes are those of the guides: there are enough made-up words for 80,000 pieces. So the samples of a
+page run unchanged.
 """
 
 import json
@@ -86,7 +86,7 @@ def _write(path: Path, documents: list[str]) -> None:
 
 
 def _write_tokenizers(folder: Path, texts: list[str]) -> None:
-    """Tokenizers that a page takes as given: an older model, a unigram model, byte-level ones."""
+    """Tokenizers that the pages expect: an older model, a unigram model, byte-level ones."""
     older = pw.train(texts, vocab_size=2000)
     for name in ("old.model", "m.model", "models/old.model"):
         (folder / name).parent.mkdir(exist_ok=True)
