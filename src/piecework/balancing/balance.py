@@ -58,8 +58,8 @@ def balance(
     premium on `parallel` text, or a metric of the evaluation sample. Half of the buckets choose the weights, the other
     half gives the costs of the result. A language without parallel text keeps the cost that it has today. The search
     stops when no cost is further from the goal than half of its 95 % interval, or when the trainings
-    would take more than `budget_s` seconds of CPU; a busy machine changes nothing. `progress(trainings,
-    message)` is called before and after each training.
+    would take more than `budget_s` seconds of CPU. A busy machine does not change the result.
+    `progress(trainings, message)` is called before and after each training.
     """
     if counts.pre_tokenizer is not None:
         raise InputError(f"{counts.folder}: has counts of pre-tokens, and balance trains SentencePiece tokenizers")

@@ -24,7 +24,7 @@ def has_long_word(text: bytes, limit: int | None = None) -> bool:
     >>> has_long_word(b"ab " * MAX_WORD_BYTES), has_long_word(b"ab " * 9 + b"x" * (MAX_WORD_BYTES + 1))
     (False, True)
     """
-    # So long a word covers a multiple of the limit. Around each multiple a separator is near, in all usual text.
+    # A word that is too long covers a multiple of the limit. In usual text there is a separator near each multiple.
     limit = MAX_WORD_BYTES if limit is None else limit
     for middle in range(limit, len(text), limit):
         start, stop = middle - limit, middle + limit
