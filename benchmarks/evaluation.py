@@ -80,7 +80,7 @@ def ratios(results: dict[str, dict[str, Any]]) -> dict[str, float]:
 
 
 def grown(detail: Mapping[str, Any], bytes_per_s: float) -> dict[str, Any]:
-    """How the ratio changes with the amount of text: SentencePiece's time grows with it, piecework's with its words."""
+    """The change of the ratio with the text. SentencePiece's time grows with the text, piecework's with its words."""
     theirs = detail["bytes"] / bytes_per_s if bytes_per_s else 0.0
     return dict(detail) | {"sentencepiece_cpu_s": theirs, "ratio": round(theirs / detail["evaluate_cpu_s"], 1)}
 

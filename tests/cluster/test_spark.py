@@ -70,7 +70,7 @@ class Saboteur(threading.Thread):
 def study(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Study:
     """Real text and the standard library: a part, or all of it with PIECEWORK_PARITY=all.
 
-    Without the development corpus made-up text stands in for it.
+    Without the development corpus, made-up text is used instead.
     """
     folder = tmp_path_factory.mktemp("real")
     try:

@@ -324,7 +324,7 @@ def test_counting_key(folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
     assert changed('category = "python"', 'category = "py"')
     assert changed("vocab_size = 32000", "vocab_size = 32000\nmax_sentence_length = 5000")
     assert changed('"counts"', '"documents"')
-    # Weights act on counts later; but what they leave out is not counted.
+    # Weights act on counts later. But a subset with the weight 0 is not counted.
     assert changed("law = 0.5", "law = 0")
     assert not changed("law = 0.5", "law = 0.6")
     assert not changed('"1%"', "0.010")
