@@ -5,8 +5,8 @@ same documents and encodes the evaluation documents with each: a study with Sent
 compute a metric. It encodes a sample of the evaluation documents, and its time is scaled up by bytes: once on one
 thread, and once on as many threads as Piecework has. There are two settings:
 
-- paper: nine tenths of the documents train and a tenth evaluates, as in the paper. SentencePiece encodes for the two
-  metrics of the paper, fertility and continued words: the documents without punctuation.
+- paper: nine tenths of the documents train and a tenth evaluates, as in the paper. SentencePiece encodes the documents
+  without punctuation, for the two metrics of the paper: fertility and continued words.
 - halves: half of the documents train and half evaluate. SentencePiece encodes them also with punctuation, for all
   metrics.
 """
@@ -37,7 +37,7 @@ class Setting:
     """How documents are shared out, and whether SentencePiece encodes them with punctuation too."""
 
     train: int
-    """Per cent; all others evaluate."""
+    """The share of documents that train, in per cent; all others evaluate."""
     as_they_are: bool
 
     @property
@@ -228,7 +228,7 @@ def prepare(folder: str, setting: str, quick: str) -> dict[str, Any]:
 
 
 def sides(work: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The texts by language that train, as lines, and those that evaluate."""
+    """By language: the training texts as lines, and the evaluation texts."""
     training = {path.stem: list(_lines([path])) for path in sorted((work / "lines").glob("*.txt"))}
     evaluation: dict[str, list[str]] = {}
     for path in sorted(work.glob("eval_*.json")):
@@ -263,7 +263,7 @@ def _lines(files: list[Path]) -> Iterator[str]:
 
 
 def encode(folder: str, setting: str) -> dict[str, Any]:
-    """A sample of the evaluation documents with each tokenizer, in the forms of the setting."""
+    """Encodes a sample of the evaluation documents with each tokenizer, with punctuation too if the setting says so."""
     sentencepiece = importlib.import_module("sentencepiece")
     work = Path(folder)
     models = [
