@@ -28,7 +28,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 class Corpus(Mapping[str, list[str]]):
-    """The documents of `corpus/*.jsonl.zst`, read when asked for: file stem ("law_sv") to a list of texts."""
+    """The documents of `corpus/*.jsonl.zst`, read when they are needed: file stem ("law_sv") to a list of texts."""
 
     def __init__(self, folder: Path) -> None:
         paths = sorted(folder.glob("*.jsonl.zst"))

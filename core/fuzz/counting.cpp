@@ -1,4 +1,4 @@
-// Counting: any bytes, on one thread and on three, against a plain reading of the definition.
+// Counting of any bytes, on one thread and on three. The totals must be those of the definition in plain code.
 #include <algorithm>
 #include <set>
 #include <vector>

@@ -1,4 +1,4 @@
-"""What counting should give, in the obvious way: whole documents in memory, fractions, `collections.Counter`."""
+"""The expected counts, computed in the obvious way: whole documents in memory, fractions, `collections.Counter`."""
 
 import hashlib
 import re
@@ -17,7 +17,7 @@ WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass
 class Reference:
-    """Tables as counters: all columns of a row but the last map to the last, the count."""
+    """Tables as counters. The last column of a row is its count; all other columns are its key."""
 
     train: Counter[tuple[Any, ...]] = field(default_factory=Counter)
     eval: Counter[tuple[Any, ...]] = field(default_factory=Counter)
@@ -68,7 +68,7 @@ def reference_counts(
 
 
 def words(text: str) -> list[str]:
-    """A word that opens a line stands as it is; any other has a ▁ for the space before it."""
+    """The words of a text. A word that opens a line is unchanged; any other word has a ▁ for the space before it."""
     found = []
     for line in text.split("\n"):
         if line and "▅" not in line:
@@ -78,7 +78,7 @@ def words(text: str) -> list[str]:
 
 
 def units(text: str) -> list[tuple[bool, str]]:
-    """A run of spaces with what follows it up to the next space; whether it opens the document."""
+    """Each run of spaces with the text up to the next space, and whether this unit opens the document."""
     return [(match.start() == 0, match[0]) for match in re.finditer(" +[^ ]*|[^ ]+", text.replace("▁", " "))]
 
 

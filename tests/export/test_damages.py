@@ -134,7 +134,7 @@ def test_every_damage_is_found(small: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_merge_shows_in_the_ids(small: Path, tmp_path: Path) -> None:
-    """Ids alone show it: one of the texts performs every merge that makes a piece."""
+    """The ids alone show it: for every merge that makes a piece, one of the texts performs it."""
     whole = pw.Tokenizer.load(small)
     content = orjson.loads((small / "tokenizer.json").read_bytes())
     shutil.copytree(small, tmp_path / "damaged")

@@ -1,6 +1,6 @@
 """Faults in commands that write a tokenizer: kills, interrupts, a full disk, no permission. No partial result is left.
 
-Two kills for each command run always; PIECEWORK_FAULTS=all makes them forty, and tries each signal on each command.
+Each command is killed twice. With PIECEWORK_FAULTS=all it is killed forty times, and each signal is tried on it.
 """
 
 import os

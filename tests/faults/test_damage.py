@@ -1,6 +1,6 @@
 """Single flipped bits in every file that a later stage reads: each is noticed, or the result is the same.
 
-A few flips for each kind of file run always; PIECEWORK_FAULTS=all makes them more than a thousand.
+Each kind of file gets a few flips. With PIECEWORK_FAULTS=all, there are more than a thousand.
 """
 
 import json
