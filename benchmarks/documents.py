@@ -341,7 +341,7 @@ def cpu_seconds() -> float:
 
 
 class Memory:
-    """The largest memory that this process and those below it held at one moment, looked at every 20 ms."""
+    """The largest memory that this process and all processes below it had at one moment, measured every 20 ms."""
 
     def __init__(self) -> None:
         self.peak_bytes = 0

@@ -44,7 +44,7 @@ whitespace_runs = "none"
 
 
 class Tree:
-    """The memory of a process and its children, together, looked at five times a second."""
+    """The memory of a process and its children together, measured five times per second."""
 
     def __init__(self) -> None:
         self.peak_mb = 0.0
@@ -71,7 +71,7 @@ class Tree:
                 except OSError:
                     continue
                 parents.setdefault(parent, []).append(folder.name)
-                pages[folder.name] = int(memory[1]) - int(memory[2])  # without what processes share
+                pages[folder.name] = int(memory[1]) - int(memory[2])  # without memory that processes share
             below = parents.get(own, [])
             total = 0
             while below:
@@ -95,7 +95,7 @@ def piecework(*arguments: object) -> Contender:
 
 
 class Size:
-    """One size of text, generated or real, with what is measured of it."""
+    """One size of text, generated or real, with its measurements."""
 
     def __init__(self, work: Path, size_mb: int, *, real: bool) -> None:
         self.work, self.size_mb, self.real = work, size_mb, real

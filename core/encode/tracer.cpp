@@ -73,7 +73,7 @@ std::vector<TextMerge> Encoder::merges(std::string_view text) const {
   std::string normalized;
   std::vector<size_t> origins;
   normalizer_.normalize(text, normalized, &origins);
-  std::vector<size_t> ends(normalized.size(), 0);  // of the symbol that starts at a byte; 0 where it is a character
+  std::vector<size_t> ends(normalized.size(), 0);  // the end of the symbol at each first byte; 0 for a character
   std::vector<TextMerge> merges;
   std::vector<MergeEvent> events;
   Merger::Workspace workspace;

@@ -1,4 +1,4 @@
-// Byte-level training and encoding: any pre-tokens, options and vocabularies, against slow definitions.
+// Byte-level training and encoding: compares any pre-tokens, options and vocabularies with slow definitions.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -187,7 +187,7 @@ void fuzz_byte_level_encoding(Random& random) {
   const PreTokenizer pre_tokenizer = any_pre_tokenizer(random);
   const ByteLevelEncoder encoder(model, pre_tokenizer), uncut(model, {});
   std::vector<std::string> texts{any_text(random), any_text(random), std::string(random.below(150), 'a')};
-  // Past the size from which pre-tokens are remembered.
+  // Sometimes a text is so long that its pre-tokens are remembered.
   if (random.chance(4)) texts.insert(texts.begin(), std::string(9'000, 'b') + any_text(random));
   std::vector<std::string> pre_tokens;
   std::vector<uint32_t> expected;

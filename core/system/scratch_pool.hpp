@@ -11,7 +11,7 @@ namespace piecework {
 template <class Scratch>
 class ScratchPool {
  public:
-  // Scratch memory for as long as the lease lives. No other thread has it meanwhile.
+  // Scratch memory for as long as the lease lives. No other thread uses it during this time.
   class Lease {
    public:
     explicit Lease(ScratchPool& pool) : pool_(pool) {

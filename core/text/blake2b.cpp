@@ -16,7 +16,7 @@ std::vector<KeyedBlake2b::Digest> KeyedBlake2b::digests(const std::vector<std::s
 
 #if defined(__x86_64__)
 
-// Measured on documents of 10 KB: 2.3 times as fast as one after the other.
+// Measured on documents of 10 KB: this is 2.3 times as fast as hashing one after the other.
 std::vector<KeyedBlake2b::Digest> KeyedBlake2b::digests_in_lanes(const std::vector<std::string_view>& texts) const {
   struct Lane {
     std::string_view rest;  // empty: the lane has nothing to do

@@ -16,8 +16,8 @@ class PairIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // The entry of a pair, which the caller sets if it is new: then it is kNone. The reference is valid until the next
-  // call.
+  // The entry of a pair. If the pair is new, the entry is kNone, and the caller must set it. The reference is valid
+  // until the next call.
   uint32_t& entry(uint32_t left, uint32_t right) {
     if (left < kDense && right < kDense) return dense_[left * kDense + right];
     if (2 * (used_ + 1) > slots_.size()) grow();

@@ -1,4 +1,4 @@
-"""The samples of the site's pages run as they stand, in order, in one folder for each page.
+"""The samples of the site's pages run unchanged, in order, in one folder for each page.
 
 `make docs` runs all pages. `make test` runs those that take little time.
 """
@@ -21,13 +21,13 @@ from piecework.cli import group
 ROOT = Path(__file__).parents[2]
 KNOWN = ROOT / "build/known"
 QUICK = ("index.md", "size.md", "study.md", "tokenize.md")
-# They begin in an empty folder, as a new user does.
+# These pages begin in an empty folder, as a new user does.
 FROM_NOTHING = ("index.md", "tutorial.md")
-# Their samples are sessions, which the tests of metrics run.
+# The samples of these pages are sessions, which the tests of metrics run.
 SESSIONS = ("metrics.md",)
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name not in SESSIONS and samples(path))
 
-# What a sample says in a comment is checked where the comment is a Python value: `tokenizer.decode(ids)  # 'Hej'`.
+# The comment after an expression is checked, if it is a Python value: `tokenizer.decode(ids)  # 'Hej'`.
 CHECKER = """
 import ast, sys
 for where, source in {samples!r}:

@@ -51,7 +51,7 @@ def folder(tokenizer: pw.ByteLevelTokenizer, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.parametrize("name", pw.PreTokenizer.names())
 def test_every_runtime(name: str) -> None:
-    """All of them are installed for the tests. tiktoken takes one pattern, gigatoken those that it knows."""
+    """All runtimes are installed for the tests. tiktoken takes one pattern, gigatoken takes those it knows."""
     tokenizer = train(name)
     done = pw.verify(tokenizer, fuzzed_texts(300, seed=32))
     assert [result.name for result in done.results] == ["piecework", *(each.name for each in BYTE_LEVEL_RUNTIMES)]
