@@ -1,10 +1,9 @@
 """Counting on Spark beside counting on this machine: overhead by size, workers, bytes that cross Java, rate per core.
 
-The cluster is a real one, a master and workers of one core each on loopback, so that two workers have what the local
-engine has with two processes. Each size is counted twice in one application: the first time Spark compiles its plan and
-starts Python on the workers. CPU seconds are those of all processes together, Java's and Python's, the driver's and the
-workers': on a shared machine they are more reliable than wall time. The files are compared with the
-local engine's.
+The cluster is a real one, a master and workers of one core each on loopback. So two workers have as many cores as two
+processes of the local engine. Each size is counted twice in one application: the first time, Spark compiles its plan
+and starts Python on the workers. CPU seconds are those of all processes together: Java and Python, driver and workers.
+On a shared machine they are more reliable than wall time. The files are compared with those of the local engine.
 """
 
 import json

@@ -140,7 +140,7 @@ class UnitAccumulator {
     for (const Change& change : changes_) points[change.from] += scaled(change.totals, count);
   }
 
-  // A distinct word: once in each table and group that has it, and once in all groups of the table.
+  // Counts a distinct word: once in each table and group that has it, and once in all groups of the table together.
   void add_type(const UnitSet::Row* first, const UnitSet::Row* last, bool single, uint32_t single_from) {
     const size_t stride = layout_.blocks() + 1;
     const auto add = [&](size_t table, size_t group, uint32_t from_block, uint32_t to_block) {
