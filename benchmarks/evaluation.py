@@ -1,7 +1,7 @@
 """The paper's whole evaluation: a multilingual tokenizer at six sizes and six monolingual ones, on six languages.
 
 Piecework evaluates on counted units, SentencePiece by encoding the evaluation documents for each tokenizer and size.
-Then other weights for the languages are put on existing counts: the time to a new tokenizer and new metrics.
+Then the languages get other weights on existing counts. This measures the time to a new tokenizer and its metrics.
 """
 
 import importlib

@@ -110,7 +110,7 @@ def run(contender: Contender) -> Run:
     if late.is_set():
         state = f"over the time limit of {contender.limit_s:.0f} s"
     elif process.returncode:
-        # What it wrote goes to the terminal only: it can hold paths of this machine.
+        # The output of the contender goes to the terminal only, because it can have paths of this machine.
         state = f"failed with exit code {process.returncode}"
         print(f"  {contender.name}: {state}: {''.join(complaint)}", file=sys.stderr)
     else:

@@ -30,7 +30,7 @@ class RecentWords {
     slot = {key, count};
   }
 
-  // Moves all that is here into the table.
+  // Moves all words of the cache into the table.
   void drain(WordTable& table) {
     for (Slot& slot : slots_) {
       if (slot.count) table.queue(slot.key, slot.count);

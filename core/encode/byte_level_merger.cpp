@@ -11,7 +11,7 @@
 namespace piecework {
 namespace {
 
-constexpr size_t kFew = 64;  // bytes; up to here a scan for the best pair beats a queue
+constexpr size_t kFew = 64;  // bytes; up to this length a scan for the best pair is faster than a queue
 
 }  // namespace
 

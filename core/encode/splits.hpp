@@ -19,7 +19,7 @@ struct Split {
   uint32_t left_bytes;
 };
 
-// Calls `use` with each split. Empty texts of the list are ignored. Of equal texts, the first one is used.
+// Calls `use` with each split. Empty texts of the list are ignored. If texts are equal, the first is used.
 //
 // The texts are visited in the order of their bytes, so a text comes after the texts that it starts with. These are on
 // a stack, and only the rest of the text after each of them is looked up. Many look-ups are done at a time, so that the

@@ -30,7 +30,7 @@ struct Symbol {
   uint32_t length;  // in characters
   uint32_t span;    // in positions of the text: its length, or 1 if it was a symbol when the text was folded
   ScriptSpan script;
-  bool has_mark, all_marks;  // whether some character, every character is ▁
+  bool has_mark, all_marks;  // whether some character is ▁, whether all are
 };
 
 // Two symbols that are, or were, next to each other.
@@ -47,7 +47,7 @@ struct InitialSymbol {
   std::string text;
   uint32_t length;  // in characters
   ScriptSpan script;
-  bool has_mark = false, all_marks = false;  // whether some character, every character is ▁
+  bool has_mark = false, all_marks = false;  // whether some character is ▁, whether all are
 };
 
 // The rules in which byte-level training differs from SentencePiece's.
@@ -76,7 +76,7 @@ struct MergeRule {
   bool treat_whitespace_as_suffix = false;
 };
 
-// A pair with what decides the order of merges: frequency, then what the rule says.
+// A pair with the values that decide the order of merges: the frequency, then the values of the rule.
 struct Candidate {
   uint64_t frequency;
   // The first sixteen bytes of the string, the first byte highest; or the two ids.

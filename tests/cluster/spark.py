@@ -1,4 +1,4 @@
-"""A real Spark cluster on loopback: a master and workers in processes of their own, on ports of the system's choice."""
+"""A real Spark cluster on loopback: a master and workers in their own processes, on ports that the system chooses."""
 
 import os
 import re
