@@ -54,7 +54,7 @@ def train_sentencepiece(text: str, out: str, vocab_size: str, threads: str) -> d
 
 def train_tokenizers(text: str, out: str, vocab_size: str) -> dict[str, Any]:
     # The settings that are nearest to the recipe: words at spaces with ▁, single digits, at most 16
-    # characters, byte pieces. It has no character coverage, and its script rule would cut ▁ from the word.
+    # characters, byte pieces. tokenizers has no character coverage, and its script rule would cut ▁ from the word.
     tokenizers = importlib.import_module("tokenizers")
     pre = importlib.import_module("tokenizers.pre_tokenizers")
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(byte_fallback=True, unk_token="<unk>"))

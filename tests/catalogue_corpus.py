@@ -29,7 +29,7 @@ DOCUMENT_CHARACTERS = 200
 
 
 def write_eleven_languages(folder: Path) -> None:
-    """Write data/{category}_{language}.jsonl and par/{language}.txt: every third message that all translate."""
+    """Write data/{category}_{language}.jsonl and par/{language}.txt: every third message that all languages have."""
     web, genealogy = _catalogues("Django"), _catalogues("gramps")
     common = sorted(set.intersection(*map(set, web.values())))
     lines = [row for row in (_row(web, message) for message in common) if all(row.values())]

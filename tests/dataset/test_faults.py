@@ -234,7 +234,7 @@ def test_files_that_were_damaged_since(tmp_path: Path, corpus_file: Path, tokeni
             changed[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
             (out / name).write_bytes(changed)
             if name == "tokenized.json" and json.loads(data) == _json_or_none(changed):
-                continue  # other whitespace
+                continue  # only whitespace has changed
             with pytest.raises(InputError, match=name):
                 pw.tokenize(corpus_file, tokenizer, **options)
         (out / name).write_bytes(data)
