@@ -1,4 +1,4 @@
-// Encoding: models of trained pieces against a slow encoder, and models that no training makes.
+// Encoding: models of trained pieces are compared with a slow encoder. Models that no training makes must do no harm.
 #include <algorithm>
 #include <vector>
 

@@ -166,7 +166,7 @@ Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, con
 
 namespace {
 
-// Finds words that are one chunk: all ASCII, of one script, without what may be a meta piece. On code and European
+// Finds words that are one chunk: all ASCII, of one script, and without a possible meta piece. In code and European
 // languages they are more than half of the words, and need no further look at their characters.
 class PlainWords {
  public:
