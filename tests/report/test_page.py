@@ -1,4 +1,4 @@
-"""The page: every section from the tables' own values, all data escaped, nothing from elsewhere."""
+"""The page: every section has the values of the tables, all data is escaped, and nothing is loaded from other hosts."""
 
 import base64
 import hashlib
