@@ -1,4 +1,4 @@
-"""Documents that runtimes encode differently from SentencePiece, and the cost of an export.
+"""Texts that runtimes encode differently from SentencePiece, and the cost of an export.
 
 Each runtime loads the files that `piecework export --to hf` writes. For comparison, `transformers` also loads the
 SentencePiece model alone, as it does for a folder without a tokenizer.json. Then it makes the merges itself.
@@ -57,9 +57,9 @@ def compare(order: str, text: Path) -> dict[str, Any]:
             "reference": done.reference,
             "export_cpu_s": spread(seconds)["median"],
             "differing": {
-                **{each.name: each.texts - each.same for each in done.results if each.status == "compared"},
-                **{f"{name}, from the .model alone": _alone(name, alone, tokenizer, sample) for name in ALONE},
+                each.name: [each.texts - each.same, each.texts] for each in done.results if each.status == "compared"
             },
+            "alone": {name: _alone(name, alone, tokenizer, sample) for name in ALONE},
             "unexplained": {each.name: each.unexplained for each in done.results if each.status == "compared"},
         }
 
@@ -74,24 +74,31 @@ def _alone(name: str, folder: Path, tokenizer: Any, sample: list[str]) -> int:
 
 def runtimes_section(result: Result) -> list[str]:
     """Markdown for RESULTS.md."""
-    orders = result["orders"]
-    names = dict.fromkeys(name for order in orders.values() for name in order["differing"])
+    orders = result["orders"].values()
+    texts = dict.fromkeys(name for order in orders for name in order["differing"])
     rows = [
-        [name, *(f"{order['differing'][name]:,} of {order['documents']:,}" for order in orders.values())]
-        for name in names
+        *([name, *("{:,} of {:,}".format(*order["differing"][name]) for order in orders)] for name in texts),
+        *(
+            [
+                f"{name}, from the .model alone: documents",
+                *(f"{o['alone'][name]:,} of {o['documents']:,}" for o in orders),
+            ]
+            for name in ALONE
+        ),
     ]
-    first = next(iter(orders.values()))
-    unexplained = sum(sum(order["unexplained"].values()) for order in orders.values())
-    exported = ", ".join(f"{order['export_cpu_s']:.2f} s" for order in orders.values())
+    first = next(iter(orders))
+    unexplained = sum(sum(order["unexplained"].values()) for order in orders)
+    exported = ", ".join(f"{order['export_cpu_s']:.2f} s" for order in orders)
     pieces, text = f"{result['settings']['vocab_size']:,} pieces", f"documents of {size_of(result['text'])}"
     return [
         f"## The same ids everywhere: {pieces}, {text}",
         "",
-        f"Documents with other ids than in {first['reference']}, by the order of the whitespace runs. Differences "
-        "without a known cause ([docs/export.md](../docs/export.md)), other than where `transformers` converts the "
-        f"model itself: {unexplained:,}. An export takes {exported} of CPU.",
+        f"Texts with other ids than in {first['reference']}, by the order of the whitespace runs: {first['documents']} "
+        "documents, and what `verify` adds: every piece alone and between other characters, and texts that are hard to "
+        "encode. Differences without a known cause ([docs/export.md](../docs/export.md)), other than where "
+        f"`transformers` converts the model itself: {unexplained:,}. An export takes {exported} of CPU.",
         "",
-        *table(["", *(f"runs in the order {name}" for name in orders)], rows),
+        *table(["", *(f"runs in the order {name}" for name in result["orders"])], rows),
     ]
 
 
