@@ -226,11 +226,11 @@ def guide_section(result: Result) -> list[str]:
             [
                 {"all": "every document counted", "paper": "1 % and 0.2 % sampled, as in the paper"}[row["sample"]],
                 f"{rate / 1e6:.0f} MB/s",
-                f"{core_hours:,.0f}",
-                *(f"{core_hours / cores:.1f} h" for cores in (16, 64, 256)),
+                f"{core_hours:,.1f}",
+                *(f"{60 * core_hours / cores:,.0f} min" for cores in (16, 64, 256)),
                 f"{256 * rate / 1e9:.1f} GB/s",
                 f"{share * CORPUS_BYTES / 1e9:,.0f} GB",
-                f"{core_hours * DOLLARS_PER_CORE_HOUR:,.0f} $",
+                f"{core_hours * DOLLARS_PER_CORE_HOUR:,.2f} $",
             ]
         )
     header = ["1.2 TB of JSONL text", "per core", "core hours", "16 cores", "64 cores", "256 cores"]
