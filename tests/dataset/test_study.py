@@ -12,6 +12,7 @@ import piecework as pw
 from counting.corpora import jsonl
 from dataset.readers import read_dataset, read_megatron
 from piecework.cli import group
+from piecework.cli.token_mix import mix_sentences
 from piecework.errors import InputError
 
 LETTER = "abcdefghij"
@@ -118,6 +119,14 @@ def test_skipped_records_and_hashes(tmp_path: Path, tokenizer: pw.Tokenizer) -> 
     message = 'no document in 1 shard: 1 record skipped: 1 field missing.*; here the text seems to be in "other"'
     with pytest.raises(InputError, match=message):
         pw.tokenize(path, tokenizer, out=tmp_path / "none", threads=1)
+
+
+def test_a_single_category_is_not_a_mix(tmp_path: Path, tokenizer: pw.Tokenizer) -> None:
+    for name in ("news_sv", "news_is"):
+        (tmp_path / f"{name}.jsonl").write_bytes(jsonl(["hej"]))
+    (tmp_path / "study.toml").write_text('name = "one"\n[corpus]\npath = "{category}_{language}.jsonl"\n')
+    dataset = pw.tokenize(pw.Study.load(tmp_path / "study.toml"), tokenizer, out=tmp_path / "ids", threads=1)
+    assert mix_sentences(dataset) == ["your weights give Icelandic 50 % and Swedish 50 % of the tokens"]
 
 
 def test_the_command(tmp_path: Path, tokenizer: pw.Tokenizer) -> None:

@@ -51,13 +51,13 @@ def show_mix(dataset: TokenizedDataset, *, is_study: bool) -> None:
 
 
 def mix_sentences(dataset: TokenizedDataset) -> list[str]:
-    """What the weights give each language and each category."""
+    """What the weights give each language and each category; nothing where there is only one."""
     from piecework.corpus.languages import language_name
 
     languages = {language_name(code): share for code, share in dataset.shares("language").items()}
     sentences = []
     for shares in (languages, dataset.shares("category")):
         listed = [f"{name} {format_percent(share)}" for name, share in shares.items()]
-        text = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else listed[0]
-        sentences.append(f"your weights give {text} of the tokens")
+        if len(listed) > 1:  # a single language or category has all tokens
+            sentences.append(f"your weights give {', '.join(listed[:-1])} and {listed[-1]} of the tokens")
     return sentences
