@@ -18,7 +18,7 @@ from piecework.counting.output import count_into
 from piecework.counting.partial import ShardResult
 from piecework.counting.plan import Plan
 from piecework.counting.processes import Workers
-from piecework.counting.progress import Progress
+from piecework.counting.progress import Progress, merge_report
 from piecework.counting.shard_results import ShardResults
 from piecework.counting.shards import Shard
 from piecework.counting.store import Counts
@@ -194,21 +194,13 @@ class _LocalCount:
     def _merge(
         self, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]], workers: Workers
     ) -> dict[str, dict[str, Any]]:
-        merged = 0
-        total = sum(len(result.spill_files) for result in results)
-
-        def progress(amount: int) -> None:
-            nonlocal merged
-            merged += amount
-            self.progress("merging", merged, total)
-
-        progress(0)
+        report = merge_report(self.progress, sum(len(result.spill_files) for result in results))
         tables: dict[str, dict[str, Any]] = {}
         # One job for each table, so that no process is idle.
         with self.done.merging(results, rows) as jobs:
             # One shard was counted by one process, which has little to merge.
             processes = min(self.budget.merging, len(results), len(jobs))
-            written = workers.run(merge_tables, jobs, processes=processes, progress=progress)
+            written = workers.run(merge_tables, jobs, processes=processes, progress=report)
             with contextlib.closing(written):
                 for _, described in written:
                     tables |= described

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 from piecework.counting.merge import merge_tables
 from piecework.counting.partial import PartialResults, ShardResult
 from piecework.counting.plan import Plan
+from piecework.counting.progress import merge_report
 from piecework.counting.shard_results import ShardResults
 from piecework.counting.spark_cluster import Cluster, check_pyspark, connect, explain, text_of
 from piecework.counting.spark_package import package_archive
@@ -160,15 +161,7 @@ class SparkCount:
     def _merge(
         self, done: ShardResults, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]]
     ) -> dict[str, dict[str, Any]]:
-        merged = 0
-        total = sum(len(result.spill_files) for result in results)
-
-        def report(amount: int) -> None:
-            nonlocal merged
-            merged += amount
-            self.progress("merging", merged, total)
-
-        report(0)
+        report = merge_report(self.progress, sum(len(result.spill_files) for result in results))
         tables: dict[str, dict[str, Any]] = {}
         with done.merging(results, rows) as jobs:
             for job in jobs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from itertools import accumulate
 from pathlib import Path
@@ -35,7 +36,7 @@ def list_array(ids: bytes, lengths: bytes) -> Any:
     return pa.Array.from_buffers(pa.list_(pa.int32()), len(offsets) - 1, buffers, children=[values])
 
 
-class _TableWriter:
+class _TableWriter(ABC):
     """Collects documents into groups of about GROUP_TOKENS."""
 
     suffix = ""
@@ -52,11 +53,13 @@ class _TableWriter:
         self._pending: list[Any] = []
         self._pending_tokens = 0
 
+    @abstractmethod
     def _open(self) -> Any:
-        raise NotImplementedError
+        """The writer of the format, on the open file."""
 
+    @abstractmethod
     def _write(self, table: Any) -> None:
-        raise NotImplementedError
+        """Write a group of documents."""
 
     def add(self, ids: bytes, lengths: bytes) -> None:
         """Add documents."""
