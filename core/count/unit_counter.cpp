@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "text/byte_scan.hpp"
+#include "text/space_marks.hpp"
 #include "text/utf8.hpp"
 
 namespace piecework {
@@ -23,14 +24,13 @@ void UnitCounter::add(std::string_view document, uint8_t bucket, std::string_vie
     uint64_t replaced = 0;
     text_.append(replace_invalid_utf8(document, replaced));
   }
-  // A tokenizer treats ▁ as a space.
-  for (size_t at = prefix_end_; (at = text_.find(kSpaceMarkUtf8, at)) != text_.npos;)
-    text_.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
+  const bool has_marks = has_space_mark(text_);
   const size_t size = text_.size();
   text_.append(kBlock, '\0');
   pending_.assign(1, static_cast<char>(bucket));
 
-  size_t first = 1;
+  size_t first = 1, scanned = 1;
+  bool open = false;
   uint64_t after_space = 1;  // 1 where the byte before the block is a space, or does not exist
   for (size_t block = 1; block < size; block += kBlock) {
     const uint64_t spaces = find_bytes<' '>(text_.data() + block);
@@ -38,6 +38,11 @@ void UnitCounter::add(std::string_view document, uint8_t bucket, std::string_vie
     after_space = spaces >> (kBlock - 1);
     for (; unit_ends; unit_ends &= unit_ends - 1) {
       const size_t last = block + static_cast<size_t>(std::countr_zero(unit_ends));
+      if (has_marks) {
+        open = is_open({text_.data() + scanned, last - scanned}, open);
+        scanned = last;
+        if (open) continue;
+      }
       count(first, last);
       first = last;
     }

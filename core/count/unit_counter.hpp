@@ -22,6 +22,9 @@ inline bool is_ascii_punctuation(char c) { return kAsciiPunctuation[static_cast<
 // A unit is a run of spaces and the text up to the next space: a tokenizer can encode it on its own. Its key in a table
 // is its bucket (one byte) and its bytes. The flag of the key is set for the first unit of a document.
 //
+// A literal ▁ is a space that normalisation keeps, unless only spaces follow it to the end of the text. What rules make
+// spaces of is not known yet, so a unit with ▁ ends before the first space after an ASCII letter or digit.
+//
 // Most units without punctuation are not counted separately. When a unit still has text after its punctuation is
 // removed, the result is a unit of the text without punctuation, whatever its neighbours are; it is derived once for
 // all occurrences, at the end. When only spaces remain, they belong to the next unit; such joined units are counted

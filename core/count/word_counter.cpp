@@ -9,6 +9,7 @@
 #include "system/memory.hpp"
 #include "system/threads.hpp"
 #include "text/byte_scan.hpp"
+#include "text/space_marks.hpp"
 #include "text/utf8.hpp"
 
 namespace piecework {
@@ -104,24 +105,16 @@ class Splitter {
 void split_baseline(std::string_view text, Splitter& splitter) { PIECEWORK_SPLIT_LOOP(separators_baseline) }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void split_avx2(std::string_view text,
-                                                Splitter& splitter){PIECEWORK_SPLIT_LOOP(separators_avx2)}
+__attribute__((target("avx2"))) void split_avx2(std::string_view text, Splitter& splitter) {
+  PIECEWORK_SPLIT_LOOP(separators_avx2)
+}
 #endif
 #undef PIECEWORK_SPLIT_LOOP
 
-// Replaces each ▁ with a space. Only Split::words needs the difference.
-std::string replace_marks(std::string_view text) {
-  std::string spaced;
-  spaced.reserve(text.size());
-  for (size_t at; (at = text.find(kSpaceMarkUtf8)) != text.npos; text.remove_prefix(at + kSpaceMarkUtf8.size())) {
-    spaced.append(text.substr(0, at)) += ' ';
-  }
-  return spaced.append(text);
-}
-
+// Only Split::words tells ▁ from a space.
 void split(std::string_view text, Split how, uint64_t copies, WordTable& table, CountStatistics& statistics) {
   std::string spaced;
-  if (how != Split::words && text.find(kSpaceMarkUtf8) != text.npos) {
+  if (how != Split::words && has_space_mark(text)) {
     spaced = replace_marks(text);
     text = spaced;
   }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "encode/encoder.hpp"
+#include "text/space_marks.hpp"
 #include "text/utf8.hpp"
 
 namespace piecework {
@@ -106,10 +107,24 @@ size_t Encoder::count_tokens(std::string_view normalized) const {
 
 void Encoder::normalize_unit(std::string_view unit, bool opens, std::string& out) const {
   unit_normalizer_.normalize(unit, out);
+  if (has_space_mark(out)) {
+    if (model_.remove_extra_whitespaces && out.ends_with(kSpaceMarkUtf8)) {
+      if (!is_open(unit)) {
+        throw ModelError("its normalisation leaves a ▁ at the end of \"" + std::string(unit) +
+                         "\", which stays or goes with the text after it");
+      }
+      // The text ends here, and spaces at its end are removed.
+      while (!out.empty() && (out.back() == ' ' || out.ends_with(kSpaceMarkUtf8))) {
+        out.resize(out.size() - (out.back() == ' ' ? 1 : kSpaceMarkUtf8.size()));
+      }
+    }
+    out = replace_marks(out);
+  }
   if (out.empty()) return;
   // Without extra whitespace exactly one space separates two units.
   const bool space_before = model_.remove_extra_whitespaces || (opens && model_.add_dummy_prefix);
-  if (out.back() == ' ' && unit.back() != ' ' && merger_.joins(' ', ' ')) {
+  const bool ends_in_space = unit.back() == ' ' || unit.ends_with(kSpaceMarkUtf8);
+  if (out.back() == ' ' && !ends_in_space && merger_.joins(' ', ' ')) {
     throw ModelError("its normalisation makes a space at the end of \"" + std::string(unit) +
                      "\", which can merge with the spaces after it, and it keeps extra whitespace");
   }

@@ -7,6 +7,7 @@
 
 #include "evaluate/smaller_sizes.hpp"
 #include "evaluate/unit_accumulator.hpp"
+#include "text/space_marks.hpp"
 #include "text/whitespace_words.hpp"
 
 namespace piecework {
@@ -32,17 +33,14 @@ class Worker : public UnitAccumulator {
     const bool word_type = unit.one_word && !unit.opens && !unit.followed && unit.text[0] == ' ' && unit.text[1] != ' ';
     bool single = true;
     followed_ = unit.followed;
-    if (encoder_.normalizes()) {
+    if (encoder_.normalizes() || unit.marked) {
       encoder_.normalize_unit(unit.text, unit.opens, normalized_);
       // Rules can make spaces. Each run of spaces starts a unit of its own.
-      const std::string_view text = normalized_;
-      single = !text.empty();
-      for (size_t begin = 0, end; begin < text.size(); begin = end) {
-        const size_t word = text.find_first_not_of(' ', begin);
-        end = word == text.npos ? text.size() : std::min(text.find(' ', word), text.size());
-        add_text(text.substr(begin, end - begin), rows, false);
-        single = single && end - begin == text.size();
-      }
+      single = !normalized_.empty();
+      for_each_unit(normalized_, [&](std::string_view text, size_t) {
+        add_text(text, rows, false);
+        single = single && text.size() == normalized_.size();
+      });
     } else if (unit.opens && model_.add_dummy_prefix) {
       add_text(normalized_.assign(" ").append(unit.text), rows, unit.one_word);
     } else {

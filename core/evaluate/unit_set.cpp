@@ -1,6 +1,7 @@
 #include "evaluate/unit_set.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 #include <span>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 
 #include "system/memory.hpp"
 #include "text/sort_by_text.hpp"
+#include "text/space_marks.hpp"
 #include "text/utf8.hpp"
 #include "text/whitespace_words.hpp"
 
@@ -43,6 +45,7 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   opens.reserve(columns.units.size());
   rows.reserve(columns.units.size());
   std::string keys;  // of pre-tokens
+  std::deque<std::string> spaced;
   if (pre_tokens_) {
     size_t bytes = 0;
     for (const std::string_view unit : columns.units) bytes += unit.size() + 1;
@@ -50,17 +53,29 @@ void UnitSet::add(uint32_t group, const Columns& columns) {
   }
   for (size_t i = 0; i < columns.units.size(); ++i) {
     check(columns.units[i], columns.buckets[i], columns.contexts[i], columns.counts[i]);
-    const auto put = [&](std::string_view text, bool opening) {
+    const auto put_times = [&](std::string_view text, bool opening, uint64_t count) {
       texts.push_back(text);
       opens.push_back(opening);
       rows.push_back({0, {0, static_cast<uint16_t>(group), columns.buckets[i], false}});
-      set_count(rows.back().row, columns.counts[i]);
+      set_count(rows.back().row, count);
     };
+    const auto put = [&](std::string_view text, bool opening) { put_times(text, opening, columns.counts[i]); };
     if (pre_tokens_) {
       const size_t begin = keys.size();
       keys += static_cast<char>(columns.contexts[i]);
       keys += columns.units[i];
       put({keys.data() + begin, keys.size() - begin}, false);
+    } else if (has_space_mark(columns.units[i])) {
+      if (!cut_lines_) put(columns.units[i], columns.contexts[i]);
+      spaced.push_back(replace_marks(columns.units[i]));
+      for_each_unit(spaced.back(), [&](std::string_view text, size_t at) {
+        const bool opening = at == 0 && columns.contexts[i];
+        if (cut_lines_) {
+          cut_at_newlines(text, opening, put);
+        } else {
+          put_times(text, opening, 0);  // for its word
+        }
+      });
     } else if (cut_lines_) {
       cut_at_newlines(columns.units[i], columns.contexts[i], put);
     } else {
@@ -83,7 +98,7 @@ void UnitSet::check(std::string_view text, uint8_t bucket, uint8_t context, uint
     throw std::invalid_argument("the context " + std::to_string(context) + " of a unit is none");
   }
   const size_t word = pre_tokens_ ? text.npos : text.find_first_not_of(' ');
-  if (word != text.npos && text.find(' ', word) != text.npos) {
+  if (word != text.npos && text.find(' ', word) != text.npos && !has_space_mark(text)) {
     throw std::invalid_argument("the unit \"" + std::string(text) + "\" has a space after its text");
   }
   // A byte gives at most one token, and a space three; one space can be added. So no total overflows.
@@ -142,12 +157,13 @@ UnitSet::Unit UnitSet::unit_of(std::string_view text, bool opens, std::vector<Ra
     text.remove_prefix(1);
     followed = context & UnitContext::kFollowed;
   }
+  const bool marked = !pre_tokens_ && !cut_lines_ && has_space_mark(text);
   find_words(text, words);
   const size_t spaces = std::min(text.find_first_not_of(' '), text.size());
-  const bool one_word = words.size() == 1 && words[0].begin == spaces && words[0].end == text.size();
+  const bool one_word = words.size() == 1 && !marked && words[0].begin == spaces && words[0].end == text.size();
   // A word that several pre-tokens share counts where it starts.
   const size_t started = words.size() - (context & UnitContext::kJoinedLeft && !words.empty() ? 1 : 0);
-  return {text, opens, followed, one_word, static_cast<uint32_t>(started), context};
+  return {text, opens, followed, one_word, marked, static_cast<uint32_t>(started), context};
 }
 
 // At first, `ends_` holds where the rows of each unit begin. Each row that is written moves it towards their end.

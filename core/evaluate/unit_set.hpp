@@ -43,6 +43,7 @@ class UnitSet {
     // pre-token: whether the next pre-token starts without a space.
     bool followed;
     bool one_word;        // after its spaces, if any
+    bool marked;          // has a literal ▁, so it may be several units once ▁ is a space
     uint32_t words;       // that start in it
     uint8_t context = 0;  // of a pre-token: UnitContext
   };
@@ -75,6 +76,7 @@ class UnitSet {
     arrange();
     return units_.size();
   }
+  // ▁ counts as a space if the set cuts lines.
   std::vector<TextTotals> text_totals();
 
  private:

@@ -1,16 +1,16 @@
 #include "model/model.hpp"
 
-#include "text/utf8.hpp"
+#include "text/space_marks.hpp"
 
 namespace piecework {
 
 namespace {
 
-Normalizer make_normalizer(const Model& model, bool add_dummy_prefix) {
+Normalizer make_normalizer(const Model& model, bool add_dummy_prefix, bool escape_whitespaces) {
   NormalizerSettings settings{model.charsmap,
                               add_dummy_prefix,
                               model.remove_extra_whitespaces,
-                              model.escape_whitespaces,
+                              escape_whitespaces,
                               model.treat_whitespace_as_suffix,
                               {}};
   for (size_t id = 0; id < model.size(); ++id) {
@@ -25,18 +25,18 @@ Normalizer make_normalizer(const Model& model, bool add_dummy_prefix) {
 
 }  // namespace
 
-Normalizer make_normalizer(const Model& model) { return make_normalizer(model, model.add_dummy_prefix); }
+Normalizer make_normalizer(const Model& model) {
+  return make_normalizer(model, model.add_dummy_prefix, model.escape_whitespaces);
+}
 
-Normalizer make_unit_normalizer(const Model& model) { return make_normalizer(model, false); }
+Normalizer make_unit_normalizer(const Model& model) { return make_normalizer(model, false, false); }
 
 std::string normalized_piece(const Model& model, size_t id) {
   if (model.types[id] == PieceType::unknown || model.types[id] == PieceType::byte) return {};
-  std::string text = model.pieces[id];
+  const std::string& text = model.pieces[id];
   if (!model.escape_whitespaces) return text;
   if (text.find(' ') != text.npos) return {};
-  for (size_t at = 0; (at = text.find(kSpaceMarkUtf8, at)) != text.npos;)
-    text.replace(at, kSpaceMarkUtf8.size(), 1, ' ');
-  return text;
+  return replace_marks(text);
 }
 
 int byte_of(std::string_view piece) {

@@ -34,7 +34,7 @@ struct Model {
 
 // The normalizer of a text. Throws ModelError if the rules are damaged.
 Normalizer make_normalizer(const Model& model);
-// The normalizer of a counted unit: the same without the dummy prefix.
+// The normalizer of a counted unit: without the dummy prefix, and a ▁ stays a ▁.
 Normalizer make_unit_normalizer(const Model& model);
 
 // The piece as it appears in normalised text, which has plain spaces for ▁; empty if it never appears there.

@@ -5,6 +5,7 @@
 
 #include "check.hpp"
 #include "count/document_counter.hpp"
+#include "text/space_marks.hpp"
 #include "text/utf8.hpp"
 #include "words.hpp"
 
@@ -27,8 +28,12 @@ Units units_of(const WordTable& table) {
 void count_slowly(const std::string& text, uint8_t bucket, Units& units) {
   for (size_t at = 0; at < text.size();) {
     size_t end = at;
-    while (end < text.size() && text[end] == ' ') ++end;
-    while (end < text.size() && text[end] != ' ') ++end;
+    bool open = true;
+    while (open && end < text.size()) {
+      while (end < text.size() && text[end] == ' ') ++end;
+      while (end < text.size() && text[end] != ' ') ++end;
+      open = is_open(text.substr(at, end - at));
+    }
     ++units[{bucket, at == 0, text.substr(at, end - at)}];
     at = end;
   }
@@ -46,6 +51,15 @@ TEST(units_join_where_punctuation_goes) {
   CHECK_EQUAL(counter.take(true).size(), 0);
 }
 
+TEST(units_with_a_literal_mark_end_after_a_letter_or_digit) {
+  UnitCounter counter;
+  counter.add("a b▁ - c d ▁ é ▁", 0, "");
+  CHECK(units_of(counter.take(false)) ==
+        (Units{{{0, true, "a"}, 1}, {{0, false, " b▁ - c"}, 1}, {{0, false, " d"}, 1}, {{0, false, " ▁ é ▁"}, 1}}));
+  CHECK(units_of(counter.take(true)) ==
+        (Units{{{0, true, "a"}, 1}, {{0, false, " b▁  c"}, 1}, {{0, false, " d"}, 1}, {{0, false, " ▁ é ▁"}, 1}}));
+}
+
 TEST(units_equal_those_of_the_text_without_punctuation) {
   const std::string parts[] = {" ",  " ", "-", "+!", "a", "bcd", "é", "\n", "▁", "\xFF", std::string(30, 'x'),
                                "..", "."};
@@ -60,7 +74,7 @@ TEST(units_equal_those_of_the_text_without_punctuation) {
       for (size_t n = random.below(round % 10 ? 12 : 200); n > 0; --n) {
         const std::string& part = parts[random.below(std::size(parts))];
         document += part;
-        text += part == kSpaceMarkUtf8 ? " " : part == "\xFF" ? std::string(kReplacementUtf8) : part;
+        text += part == "\xFF" ? std::string(kReplacementUtf8) : part;
       }
       for (const char c : text) {
         if (std::string_view("-+!.").find(c) == std::string_view::npos) plain += c;

@@ -78,8 +78,17 @@ def words(text: str) -> list[str]:
 
 
 def units(text: str) -> list[tuple[bool, str]]:
-    """Each run of spaces with the text up to the next space, and whether this unit opens the document."""
-    return [(match.start() == 0, match[0]) for match in re.finditer(" +[^ ]*|[^ ]+", text.replace("▁", " "))]
+    """Each run of spaces with the text up to the next space, and whether this unit opens the document.
+
+    A unit with ▁ goes on until an ASCII letter or digit stands after its last ▁.
+    """
+    found: list[str] = []
+    for part in re.findall(" +[^ ]*|[^ ]+", text):
+        if found and re.search(r"▁[^0-9A-Za-z]*\Z", found[-1]):
+            found[-1] += part
+        else:
+            found.append(part)
+    return [(number == 0, unit) for number, unit in enumerate(found)]
 
 
 def table_rows(path: Path) -> list[tuple[Any, ...]]:

@@ -17,7 +17,7 @@ from piecework.errors import DamagedError, InputError
 
 __all__ = ["FORMAT", "FileStamp", "inputs_content", "read_description", "read_inputs", "verify_tables"]
 
-FORMAT = 2
+FORMAT = 3
 COUNT_AGAIN = "run piecework count again"
 
 _SHAPE: Mapping[str, Shape] = {

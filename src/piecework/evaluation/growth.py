@@ -93,10 +93,9 @@ def _growth(extended: Extended[Any], sample: TextSample, number: Array, threads:
     size = len(extended.added) + 1
     keys = np.repeat(sample.buckets, repeat) * size + tokens
     used = np.bincount(keys, np.repeat(sample.counts, repeat), BUCKETS * size).reshape(BUCKETS, size)
-    words = [
-        len(re.findall(r"\S+", text[skip:])) for text, skip in zip(sample.texts, sample.skip.tolist(), strict=True)
-    ]
-    sizes = [len(text.encode("utf-8", "surrogatepass")) for text in sample.texts] - sample.skip
+    spaced = sample.spaced()
+    words = [len(re.findall(r"\S+", text[skip:])) for text, skip in zip(spaced, sample.skip.tolist(), strict=True)]
+    sizes = [len(text.encode("utf-8", "surrogatepass")) for text in spaced] - sample.skip
     taken_back = _taken_back(extended, used, number)
     before = taken_back[:, 0]
     if extended.dropped:

@@ -41,10 +41,14 @@ class TextSample:
         """How often each text occurs."""
         return np.bincount(self.text_index, self.counts, len(self.texts)).astype(np.int64)
 
+    def spaced(self) -> list[str]:
+        """The texts with a space in place of ▁, to count their words and bytes."""
+        return [text.replace(SPACE, " ") for text in self.texts]
+
     def words(self) -> Counter[str]:
         """How often each whitespace word occurs."""
         words: Counter[str] = Counter()
-        for text, skip, count in zip(self.texts, self.skip.tolist(), self.text_counts().tolist(), strict=True):
+        for text, skip, count in zip(self.spaced(), self.skip.tolist(), self.text_counts().tolist(), strict=True):
             found = text[skip:].split()
             if count == 1:
                 words.update(found)  # three times as fast as adding one by one
@@ -61,12 +65,11 @@ class TextSample:
 
 
 def document_sample(documents: Sequence[str]) -> TextSample:
-    """The documents, each in the bucket of a study with seed 1; ▁ becomes a space."""
+    """The documents, each in the bucket of a study with seed 1."""
     sampler = Sampler(seed=1, train=Fraction(0), evaluation=Fraction(0), weights={})
     buckets = [sampler.bucket(text.encode("utf-8", "surrogatepass")) for text in documents]
     one = np.ones(len(documents), np.int64)
-    texts = [text.replace(SPACE, " ") for text in documents]
-    return TextSample(texts, np.zeros_like(one), np.arange(len(documents)), np.array(buckets), one)
+    return TextSample(list(documents), np.zeros_like(one), np.arange(len(documents)), np.array(buckets), one)
 
 
 def unit_sample(table: pa.Table) -> TextSample:
@@ -89,9 +92,10 @@ def unit_sample(table: pa.Table) -> TextSample:
 def bucket_sums(tokenizer: AnyTokenizer, sample: TextSample, step: Callable[[int], None]) -> Array:
     """`TOTALS` of each bucket."""
     totals = np.zeros((len(sample.texts), len(TOTALS)))
+    spaced = sample.spaced()
     for start, batch in _batches(sample.texts):
         where = slice(start, start + len(batch))
-        totals[where] = _totals(tokenizer, batch, sample.skip[where])
+        totals[where] = _totals(tokenizer, batch, spaced[where], sample.skip[where])
         step(len(batch))
     sums = np.zeros((BUCKETS, len(TOTALS)))
     np.add.at(sums, sample.buckets, totals[sample.text_index] * sample.counts[:, np.newaxis])
@@ -128,7 +132,7 @@ def _word_spans(text: str) -> tuple[Array, Array]:
     return np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
 
 
-def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], skip: Array) -> Array:
+def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], spaced: Sequence[str], skip: Array) -> Array:
     """`TOTALS` of each text, counted from character `skip` on. Where `skip` is not 0, that character is a space.
 
     All texts are joined with a line break between them, so that one search finds the tokens of every word.
@@ -142,7 +146,7 @@ def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], skip: Array) -> Array
     )
     counts = (skip[token_text] == 0) | (ends > skip[token_text])
     starts, ends = starts + offsets[token_text], ends + offsets[token_text]
-    word_starts, word_ends = _word_spans("\n".join(texts))
+    word_starts, word_ends = _word_spans("\n".join(spaced))
     # The tokens of a word end after its start and start before its end. Offsets are in order, except where a runtime
     # decomposes characters and sorts their parts.
     first = np.searchsorted(np.maximum.accumulate(ends), word_starts, "right")
@@ -160,6 +164,6 @@ def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], skip: Array) -> Array
         per_text(token_text[counts & unknown]),
         per_text(word_text[is_word]),
         lengths - skip,
-        np.array([len(text.encode("utf-8", "surrogatepass")) for text in texts]) - skip,
+        np.array([len(text.encode("utf-8", "surrogatepass")) for text in spaced]) - skip,
     )
     return np.stack(totals, axis=1).astype(float)

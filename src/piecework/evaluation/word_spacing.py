@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from piecework.tokenizer.pieces import SPACE
+
 __all__ = ["UNSPACED_SCRIPTS", "UNSPACED_SHARE", "unspaced_shares"]
 
 UNSPACED_SCRIPTS = (
@@ -57,4 +59,6 @@ def _count(rows: pa.RecordBatch) -> tuple[float, float]:
     # A regular expression for every unit takes twice as long as all else that is done with the units: ASCII needs none.
     other = np.flatnonzero(~np.asarray(compute.string_is_ascii(units)))
     matches: Any = compute.count_substring_regex(units.take(other), _UNSPACED)
-    return float(np.asarray(lengths) @ counts), float(np.asarray(matches) @ counts[other])
+    marks: Any = compute.count_substring(units.take(other), SPACE)
+    characters = np.asarray(lengths) @ counts - np.asarray(marks) @ counts[other]
+    return float(characters), float(np.asarray(matches) @ counts[other])

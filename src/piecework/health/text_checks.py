@@ -16,6 +16,7 @@ from piecework.health.use import PieceUse
 from piecework.health.vocabulary_checks import Native, listed_pieces, split_characters
 from piecework.tokenizer.byte_level_reachable import reachable_tokens
 from piecework.tokenizer.edit import edit
+from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.steps import piece_halves, steps
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -57,7 +58,7 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
         known |= {
             each: max(length - before, 1) if each in split else 0 for each, length in zip(fresh, lengths, strict=True)
         }
-        missing = {each for each, cost in known.items() if cost} - set("\n\t\r ")
+        missing = {each for each, cost in known.items() if cost} - {*"\n\t\r ", SPACE}
         if not missing:
             continue
         found = costs.setdefault(subset.language, Counter())

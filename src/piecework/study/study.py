@@ -23,7 +23,7 @@ from piecework.study.subsets import Subset, find_subsets
 __all__ = ["Study"]
 
 # Increase it when the same settings give other counts.
-COUNTING_FORMAT = 1
+COUNTING_FORMAT = 2
 
 
 class Study(StudySettings):
