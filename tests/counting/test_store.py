@@ -114,7 +114,7 @@ def test_folders_without_whole_counts(tmp_path: Path, counts: Counts) -> None:
         Counts.load(tmp_path)
     (tmp_path / "eval.parquet").write_bytes((counts.folder / "eval.parquet").read_bytes())
     (tmp_path / "counts.json").write_text(json.dumps({**counts.description, "format": 99}))
-    with pytest.raises(InputError, match=r"counts\.json: format 99, and this version reads 2"):
+    with pytest.raises(InputError, match=r"counts\.json: format 99, and this version reads 3"):
         Counts.load(tmp_path)
 
 
