@@ -1,5 +1,6 @@
 """Inputs that attacks on the commands have found: each gives an error of one line, never a traceback."""
 
+import os
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -63,3 +64,15 @@ def test_a_uri_where_files_are_local(option: str) -> None:
     assert done.returncode == 2
     assert "a path should hold no credentials" in done.stderr and "secret@" not in done.stderr
     assert "reads files of this machine only" in run(*option.split(), "s3://bucket/x.jsonl").stderr
+
+
+def test_a_named_pipe_that_nothing_writes_to(tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    pipe = tmp_path / "data" / "pipe_sv.jsonl"
+    os.mkfifo(pipe)
+    for command in ("validate", "count", "run"):
+        done = run(command, study)
+        assert (done.returncode, done.stderr.count("not a file that can be read again")) == (1, 1), command
+    done = run("spm-train", f"--input={pipe}", f"--model_prefix={tmp_path}/m", "--model_type=bpe")
+    assert done.returncode == 2
+    assert "a named pipe that nothing writes to" in done.stderr

@@ -40,8 +40,9 @@ def command(terminal: Terminal, study_file: Path, as_json: bool) -> None:
       piecework validate study.toml
       piecework validate study.toml --json | jq '.subsets[] | {name, weight}'
     """
+    from piecework.counting.shards import check_regular
     from piecework.study.study import Study
-    from piecework.study.subsets import find_subsets
+    from piecework.study.subsets import distinct_files, find_subsets
     from piecework.training.base import with_base
 
     try:
@@ -52,6 +53,8 @@ def command(terminal: Terminal, study_file: Path, as_json: bool) -> None:
             mistakes = [mistake.as_dict() for mistake in error.mistakes]
             write_json({"file": os.fspath(study_file), "valid": False, "mistakes": mistakes})
         raise
+    for file in distinct_files(subsets):
+        check_regular(file)
     warnings = list(_warnings(study, subsets))
     if as_json:
         write_json(_summary(study, subsets, warnings))

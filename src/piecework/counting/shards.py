@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from piecework.study.schema import DocumentUnit
     from piecework.study.subsets import Subset
 
-__all__ = ["Shard", "plan_shards"]
+__all__ = ["Shard", "check_regular", "plan_shards"]
 
 # A killed count loses its unfinished shards, and each shard writes files. 64 MB take about half a second. A corpus of
 # terabytes has larger shards, so that there are thousands and not millions.
@@ -134,7 +134,7 @@ def _grouped(subset: Subset, shard_bytes: int, *, in_order: bool) -> Iterator[li
     group: list[tuple[Slice, int]] = []
     group_bytes = 0
     for file in subset.files:
-        _check_regular(file)
+        check_regular(file)
         parts = list(_cut(file, subset.documents, shard_bytes))
         if len(parts) > 1:
             if in_order and group:
@@ -182,8 +182,8 @@ def _cut_parquet(file: InputFile, shard_bytes: int) -> Iterator[tuple[Slice, int
             start, reported = group, position
 
 
-def _check_regular(file: InputFile) -> None:
-    # A pipe can be read only once, so a killed count could not resume.
+def check_regular(file: InputFile) -> None:
+    """Refuses a pipe: it can be read only once, so a killed count could not resume."""
     if not file.size_bytes and file.path.exists() and not file.path.is_file():
         raise InputError(f"{file.path}: not a file that can be read again; write what it gives into a file first")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from piecework.common.files import write_together
+from piecework.corpus.streams import ByteStream, whole_lines
 from piecework.counting.words import WordCounter, WordCounts
 from piecework.errors import InputError, PieceworkError, VocabularyTooLargeError
 from piecework.sentencepiece.arguments import parse_arguments, split_flags
@@ -151,13 +153,9 @@ def _file_blocks(paths: list[str]) -> Iterator[bytes]:
     last_line = b""
     for number, path in enumerate(paths, 1):
         is_empty = True
-        try:
-            with Path(path).open("rb") as file:
-                while lines := file.readlines(_BLOCK_BYTES):
-                    is_empty, last_line = False, lines[-1]
-                    yield b"".join(lines)
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from error
+        for block in whole_lines(iter(ByteStream(Path(path))), _BLOCK_BYTES, max_line_bytes=sys.maxsize):
+            is_empty, last_line = False, block.data[block.data.rfind(b"\n", 0, -1) + 1 :]
+            yield block.data
         if is_empty and number < len(paths) and not last_line.endswith(b"\n"):
             yield last_line
 
