@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 import traceback
+from importlib.machinery import ModuleSpec
 from typing import Any, NoReturn
 
 import click
@@ -129,6 +130,13 @@ def group() -> None:
     """
 
 
+class _WithoutPandas:
+    """Makes `import pandas` fail: no command needs it, and pyarrow imports it where it is installed, which is slow."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
+        return ModuleSpec(name, None) if name == "pandas" else None
+
+
 def main() -> NoReturn:
     """Run the command line and exit."""
     prepare_streams()
@@ -136,6 +144,7 @@ def main() -> NoReturn:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Our matrix products are small: a second OpenBLAS thread costs more than it saves.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.meta_path.insert(0, _WithoutPandas())
     # A vocabulary is many small objects that live until the end; the garbage collector need not visit them often.
     gc.set_threshold(100_000, 20, 20)
     try:

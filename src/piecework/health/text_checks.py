@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from pyarrow import compute
 
 from piecework.common.percent import format_percent
 from piecework.evaluation.metrics import Array
@@ -13,7 +14,7 @@ from piecework.evaluation.passes import TOKEN_TOTALS, Evaluator
 from piecework.evaluation.units import EvaluationUnits, UnitSource
 from piecework.health.finding import Finding, Status
 from piecework.health.use import PieceUse
-from piecework.health.vocabulary_checks import Native, listed_pieces, split_characters
+from piecework.health.vocabulary_checks import Native, is_regular, listed_pieces, split_characters
 from piecework.tokenizer.byte_level_reachable import reachable_tokens
 from piecework.tokenizer.edit import edit
 from piecework.tokenizer.pieces import SPACE
@@ -49,9 +50,9 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
     languages: dict[str, str] = {}
     for subset, batch in counts.evaluation_batches():
         languages[str(subset)] = subset.language
-        units: list[str] = batch.column("unit").to_pylist()  # type: ignore[assignment]
-        numbers: list[int] = batch.column("count").to_pylist()  # type: ignore[assignment]
-        fresh = sorted(set("".join(units)) - known.keys())
+        units = batch.column("unit")
+        codes = np.frombuffer("".join(map(str, units.to_pylist())).encode("utf-32-le"), np.uint32)
+        fresh = sorted(set(map(chr, np.flatnonzero(np.bincount(codes)).tolist())) - known.keys())
         split = set(split_characters(tokenizer, fresh))
         lengths = [len(ids) for ids in tokenizer.encode_batch([f"a{each}" for each in fresh])]
         before = len(tokenizer.encode("a"))
@@ -62,11 +63,10 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
         if not missing:
             continue
         found = costs.setdefault(subset.language, Counter())
-        for unit, count in zip(units, numbers, strict=True):
-            if not missing.isdisjoint(unit):
-                for character in unit:
-                    if character in missing:
-                        found[character] += count
+        at = np.flatnonzero(np.isin(codes, list(map(ord, missing))))
+        unit_of = np.searchsorted(np.cumsum(compute.utf8_length(units)), at, "right")
+        for code, count in zip(codes[at].tolist(), np.from_dlpack(batch["count"])[unit_of].tolist(), strict=True):
+            found[chr(code)] += count
     language_tokens = _tokens_by_language(use, languages)
     total = sum(language_tokens.values())
     saved = {
@@ -131,8 +131,8 @@ def _breaks(tokenizer: Native, counts: UnitSource, use: PieceUse, *, threads: in
         return Finding("line-breaks", "pass", summary)
     missing = [symbol for symbol in symbols if tokenizer.piece_to_id(symbol) is None]
     edited = edit(tokenizer, add_symbols=missing, unreachable="keep").tokenizer
-    units = use.units or EvaluationUnits(counts, ["eval"], list(counts.languages), by="subset")
-    found = Evaluator(edited, name="the edited tokenizer", sizes=None, threads=threads).run(units, in_blocks=True)
+    units = EvaluationUnits(counts, ["eval"], list(counts.languages))
+    found = Evaluator(edited, name="the edited tokenizer", sizes=None, threads=threads).run(units, in_blocks=False)
     now, after = int(totals.sum()), int(found.totals["eval"][..., TOKEN_TOTALS.index("tokens")].sum())
     saving = (now - after) / max(now, 1)
     written_symbols = ", ".join(f'"{each.encode("unicode_escape").decode()}"' for each in missing)
@@ -152,7 +152,7 @@ def _unused(tokenizer: Native, use: PieceUse) -> Iterator[Finding]:
     """Pieces that never occur: those that are steps to pieces that do, and the others."""
     is_ours = isinstance(tokenizer, Tokenizer)
     reachable = reachable_pieces(tokenizer) if is_ours else reachable_tokens(tokenizer)  # type: ignore[arg-type]
-    learned = np.array([piece.group == "regular" for piece in tokenizer.pieces]) & reachable
+    learned = is_regular(tokenizer) & reachable
     totals = use.totals
     unused = learned & (totals == 0)
     halves = piece_halves(tokenizer)
@@ -161,8 +161,8 @@ def _unused(tokenizer: Native, use: PieceUse) -> Iterator[Finding]:
     tokens = int(totals.sum())
     is_enough = tokens >= ENOUGH_TOKENS * tokenizer.vocab_size
     how_much = f"in {tokens:,} tokens of text"
-    texts = [piece.text for piece in tokenizer.pieces]
-    names = tuple(texts[i] for i in np.flatnonzero(never))
+    texts = tokenizer.piece_texts
+    names = tuple(texts[i] for i in np.flatnonzero(never).tolist())
     share = len(names) / max(int(learned.sum()), 1)
     summary = f"{len(names):,} pieces ({format_percent(share, decimals=1)}) never occur {how_much}"
     summary += f": {listed_pieces(names)}" if names else ""
@@ -171,7 +171,7 @@ def _unused(tokenizer: Native, use: PieceUse) -> Iterator[Finding]:
     if not is_enough:
         summary += f"; there is too little text to judge (at least {ENOUGH_TOKENS} tokens for each piece)"
     yield Finding("never-used", status, summary, advice, names)
-    named_steps = tuple(texts[i] for i in np.flatnonzero(on_the_way))
+    named_steps = tuple(texts[i] for i in np.flatnonzero(on_the_way).tolist())
     summary = f"{len(named_steps):,} further pieces occur only as steps on the way to longer pieces"
     summary += f": {listed_pieces(named_steps)}" if named_steps else ""
     # The files of a byte-level tokenizer need every step, so there is nothing to do.
@@ -204,10 +204,10 @@ def _one_source(tokenizer: Native, use: PieceUse) -> Finding:
         )
     totals = use.totals
     most = np.where(usual[:, :, np.newaxis], use.tokens, 0).max(axis=(0, 1))
-    learned = np.array([piece.group == "regular" for piece in tokenizer.pieces])
+    learned = is_regular(tokenizer)
     found = learned & (totals >= ONE_SOURCE_TOKENS) & (most >= ONE_SOURCE_SHARE * totals)
     order = sorted(np.flatnonzero(found).tolist(), key=lambda i: (-int(totals[i]), i))
-    names = tuple(tokenizer.pieces[i].text for i in order)
+    names = tuple(tokenizer.piece_texts[i] for i in order)
     if not names:
         return Finding("one-source", "pass", "no piece comes from one source only")
     frequent = int((learned & (totals >= ONE_SOURCE_TOKENS)).sum())

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress
 
 import numpy as np
 
 from piecework.common.percent import format_percent
+from piecework.evaluation.metrics import Array
+from piecework.evaluation.piece_columns import piece_columns
 from piecework.health.finding import Finding
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_reachable import reachable_tokens
@@ -16,7 +19,7 @@ from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.reachable import reachable_pieces
 from piecework.tokenizer.tokenizer import Tokenizer
 
-__all__ = ["VOCABULARY_CHECKS", "Native", "listed_pieces", "split_characters"]
+__all__ = ["VOCABULARY_CHECKS", "Native", "is_regular", "listed_pieces", "split_characters"]
 
 Native = Tokenizer | ByteLevelTokenizer
 
@@ -65,6 +68,13 @@ def split_characters(tokenizer: Native, characters: Iterable[str]) -> list[str]:
     texts = list(characters)
     parts = tokenizer.byte_ids | tokenizer.unknown_ids
     return [text for text, ids in zip(texts, tokenizer.encode_batch(texts), strict=True) if not parts.isdisjoint(ids)]
+
+
+def is_regular(tokenizer: Native) -> Array:
+    """For each id, whether the piece is regular: of several characters, and not of ▁ alone."""
+    if isinstance(tokenizer, Tokenizer):
+        return piece_columns(tokenizer).are("regular")
+    return np.array([piece.group == "regular" for piece in tokenizer.pieces])
 
 
 def _bytes(tokenizer: Native) -> Finding:
@@ -144,7 +154,7 @@ def _toml(text: str) -> str:
 
 def _near_duplicates(tokenizer: Native) -> Finding:
     variants: dict[str, list[str]] = {}
-    learned = [piece.text for piece in tokenizer.pieces if piece.group == "regular"]
+    learned = list(compress(tokenizer.piece_texts, is_regular(tokenizer)))
     for text in learned:
         # A character with and without a space is no waste: both are needed.
         if len(bare := text.strip(SPACE + string.whitespace)) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import compress, zip_longest
 from typing import TypeVar
 
 from piecework._core import Vocabulary
@@ -90,13 +90,9 @@ def disassemble(vocabulary: Vocabulary, texts: Sequence[str]) -> VocabularyParts
     earlier pieces. A smaller size therefore keeps the first merges. A piece of only ▁ is a merge if it stands among the
     merges, and a whitespace run of the recipe if it follows the characters.
     """
-    meta: dict[int, tuple[str, PieceType]] = {}
-    learned: list[str] = []
-    for piece_id, (text, kind) in enumerate(zip(texts, vocabulary.types, strict=True)):
-        if kind == NORMAL:
-            learned.append(text)
-        else:
-            meta[piece_id] = (text, TYPE_NAMES[kind])
+    types = vocabulary.types
+    learned = list(compress(texts, map(NORMAL.__eq__, types)))
+    meta = {number: (texts[number], TYPE_NAMES[kind]) for number, kind in enumerate(types) if kind != NORMAL}
     is_character = [len(text) == 1 for text in learned]
     first = is_character.index(True) if any(is_character) else len(learned)
     last = len(learned) - is_character[::-1].index(True) if any(is_character) else len(learned)
@@ -114,14 +110,18 @@ def disassemble(vocabulary: Vocabulary, texts: Sequence[str]) -> VocabularyParts
 def _check_parts(parts: VocabularyParts, vocabulary: Vocabulary, texts: Sequence[str]) -> None:
     """Raise an InputError if these parts do not make the vocabulary, or a merge does not join two earlier pieces."""
     again, again_texts = assemble(parts)
-    given = zip(texts, vocabulary.scores, strict=True)
-    expected = zip(again_texts, again.scores, strict=True)
-    for number, (piece, other) in enumerate(zip_longest(given, expected)):
-        if piece != other:
-            found, trained = (f"{each[0]!r} with score {each[1]:g}" if each else "no piece" for each in (piece, other))
-            raise InputError(f"id {number:,} has {found}, where training gives {trained}")
+    given = list(zip(texts, vocabulary.scores, strict=True))
+    expected = list(zip(again_texts, again.scores, strict=True))
+    if given != expected:
+        pairs = enumerate(zip_longest(given, expected))
+        number, piece, other = next((number, *pair) for number, pair in pairs if pair[0] != pair[1])
+        found, trained = (f"{each[0]!r} with score {each[1]:g}" if each else "no piece" for each in (piece, other))
+        raise InputError(f"id {number:,} has {found}, where training gives {trained}")
     known = set(parts.characters)
     for merge in parts.merges:
-        if not any(merge[:at] in known and merge[at:] in known for at in range(1, len(merge))):
+        for at in range(1, len(merge)):
+            if merge[:at] in known and merge[at:] in known:
+                break
+        else:
             raise InputError(f"the piece {merge!r} does not join two earlier pieces, as every trained merge does")
         known.add(merge)

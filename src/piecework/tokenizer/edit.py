@@ -30,7 +30,7 @@ __all__ = ["Edited", "WhenUnreachable", "edit"]
 _LISTED = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: making one for each piece would take three times as long
 class _Entry:
     """A piece during the edit. `old` is the id that its slot had before the edit; None for a new slot."""
 
@@ -159,8 +159,8 @@ def edit(
     new_ids = {entry.old: number for number, entry in enumerate(kept) if entry.old is not None}
     return Edited(
         edited,
-        mapping=tuple(new_ids.get(piece.id) for piece in tokenizer.pieces),
-        added=tuple(piece for piece, entry in zip(edited.pieces, kept, strict=True) if entry.is_new),
+        mapping=tuple(map(new_ids.get, range(tokenizer.vocab_size))),
+        added=tuple(edited.pieces[number] for number, entry in enumerate(kept) if entry.is_new),
         dropped=tuple(tokenizer.pieces[number] for number in sorted(gone)),
         unreachable=tuple(edited.pieces[number] for number, _ in lost),
     )
@@ -171,29 +171,26 @@ def _entries(tokenizer: Tokenizer) -> list[_Entry]:
     learned: frozenset[str] = frozenset()
     if tokenizer._is_as_trained:
         learned = frozenset(tokenizer._parts.merges)
+    columns = zip(tokenizer._texts, tokenizer._vocabulary.scores, tokenizer._types, tokenizer._groups, strict=True)
     return [
-        _Entry(
-            piece.text,
-            piece.score,
-            piece.type,
-            piece.id,
-            is_new=False,
-            is_space_run=piece.group == "whitespace" and piece.text not in learned,
-        )
-        for piece in tokenizer.pieces
+        _Entry(text, score, kind, number, False, group == "whitespace" and text not in learned)
+        for number, (text, score, kind, group) in enumerate(columns)
     ]
 
 
 def _find(tokenizer: Tokenizer, texts: Iterable[str]) -> set[int]:
     """The ids of the pieces to drop; a piece that every model needs is refused."""
-    ids = {piece.text: piece for piece in tokenizer.pieces}
     found, problems = set(), []
     special = {"unknown": "the unknown piece", "control": "a special piece", "byte": "one of the 256 bytes"}
     for text in texts:
-        piece = ids.get(text) or ids.get(text.replace(" ", SPACE))
-        if piece is None:
+        number = tokenizer.piece_to_id(text)
+        if number is None:
+            number = tokenizer.piece_to_id(text.replace(" ", SPACE))
+        if number is None:
             problems.append(f"no piece {text!r} in the vocabulary")
-        elif piece.type in special and piece.text not in tokenizer._specs.trainer_spec.control_symbols:
+            continue
+        piece = tokenizer.pieces[number]
+        if piece.type in special and piece.text not in tokenizer._specs.trainer_spec.control_symbols:
             problems.append(f"{text!r} (id {piece.id}) cannot be dropped: it is {special[piece.type]}")
         else:
             found.add(piece.id)
@@ -256,6 +253,8 @@ def _runs(entries: Sequence[_Entry], lengths: tuple[int, int], order: RunOrder) 
 
 def _with_symbols(entries: Sequence[_Entry], symbols: Sequence[str], kind: PieceType) -> list[_Entry]:
     """The symbols in the first reserved slots, then at the end."""
+    if not symbols:
+        return list(entries)
     texts = [symbol.replace(" ", SPACE) for symbol in symbols]
     taken = {entry.text: number for number, entry in enumerate(entries) if entry.type != "unused"}
     for text in texts:
@@ -350,7 +349,7 @@ def _lost(
     lost = []
     for number, entry in enumerate(entries):
         was_reachable = entry.old is None or before[entry.old]
-        if entry.type == "normal" and was_reachable and (not after[number] or characters & set(entry.text)):
+        if entry.type == "normal" and was_reachable and (not after[number] or not characters.isdisjoint(entry.text)):
             lost.append((number, entry))
     return lost
 
