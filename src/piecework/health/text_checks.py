@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from pyarrow import compute
@@ -50,8 +51,8 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
     languages: dict[str, str] = {}
     for subset, batch in counts.evaluation_batches():
         languages[str(subset)] = subset.language
-        units = batch.column("unit")
-        codes = np.frombuffer("".join(map(str, units.to_pylist())).encode("utf-32-le"), np.uint32)
+        units: Any = batch.column("unit")
+        codes = np.frombuffer("".join(units.to_pylist()).encode("utf-32-le"), np.uint32)
         fresh = sorted(set(map(chr, np.flatnonzero(np.bincount(codes)).tolist())) - known.keys())
         split = set(split_characters(tokenizer, fresh))
         lengths = [len(ids) for ids in tokenizer.encode_batch([f"a{each}" for each in fresh])]
@@ -64,7 +65,7 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
             continue
         found = costs.setdefault(subset.language, Counter())
         at = np.flatnonzero(np.isin(codes, list(map(ord, missing))))
-        unit_of = np.searchsorted(np.cumsum(compute.utf8_length(units)), at, "right")
+        unit_of = np.searchsorted(np.cumsum(np.from_dlpack(compute.utf8_length(units))), at, "right")
         for code, count in zip(codes[at].tolist(), np.from_dlpack(batch["count"])[unit_of].tolist(), strict=True):
             found[chr(code)] += count
     language_tokens = _tokens_by_language(use, languages)
