@@ -23,6 +23,7 @@ LANGUAGES = ("da", "en", "is", "no", "sv")
 BLOCK_BYTES = 500_000
 SEEN_SLOTS = 1 << 29
 MOST_HISTORY = 1 << 23
+REPEATED_SOON = 0.2  # of the words that are repeated, this share is new in the same block
 MOST_TEMPLATE_BYTES = 40_000_000
 
 
@@ -129,8 +130,9 @@ class Writer:
         old = int((~new).sum())
         if known:
             chosen[~new] = self._history[self._random.integers(0, known, old)]
-        elif old:
-            chosen[~new] = fresh[self._random.integers(0, len(fresh), old)]
+        soon = ~new & (self._random.random(len(new)) < (REPEATED_SOON if known else 1.0))
+        if len(fresh):
+            chosen[soon] = fresh[self._random.integers(0, len(fresh), int(soon.sum()))]
         self._remember(chosen)
         return chosen
 
@@ -149,7 +151,7 @@ class Writer:
         for _ in range(12):
             if missing <= 0:
                 break
-            data, starts = self._model.characters.words(missing + missing // 8 + 16, self._random)
+            data, starts = self._model.characters.words(2 * missing + 16, self._random)
             filled = np.diff(starts) > 1
             begins, ends = starts[:-1][filled], starts[1:][filled] - 1
             hashes = hash_words(data, begins, ends)
@@ -157,7 +159,8 @@ class Writer:
             good = np.zeros(len(hashes), bool)
             good[unique] = True
             good &= ~self._seen.has(hashes)
-            index = np.flatnonzero(good)[:missing]
+            index = np.flatnonzero(good)
+            index = index[self._model.characters.choose(ends[index] - begins[index], missing, self._random)]
             self._seen.add(hashes[index])
             self._keep(data, begins[index], ends[index] - begins[index] + 1)
             missing -= len(index)

@@ -2,9 +2,10 @@
 
 Usage: python -m benchmarks.scale [--sizes 100 400 1000 4000 12000] [--peers 100 400 1000 4000]
 
-The text is generated (benchmarks.generated_text); `real` in the result is real text of the same size. Each size is
-measured once and kept in the work folder, so a stopped run resumes. Piecework reads Parquet files of documents
-of about 8 KB; SentencePiece reads the same lines from a text file. 12 GB need 20 GB of disk and half an hour.
+The text is generated (benchmarks.generated_text). `real` in the result is real text, and `twin` is text that is
+generated from this real text, to be compared with it. Each size is measured once and kept in the work folder, so a
+stopped run resumes. Piecework reads Parquet files of documents of about 8 KB; SentencePiece reads the same lines from a
+text file. 12 GB need 20 GB of disk and half an hour.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from benchmarks.measure import RESULTS, Contender, machine, run, save
 from benchmarks.text import DEFAULT_WORK, REPOSITORY, SIZES_MB, text_path
 from benchmarks.train import VOCAB_SIZE, compare, sentencepiece_trainer
 
+KINDS = ("real", "twin", "generated")
 SIZES = (100, 400, 1000, 4000, 12000)
 PEER_SIZES = (100, 400, 1000, 4000)
 PEER_LIMIT_S = 900
@@ -95,12 +97,12 @@ def piecework(*arguments: object) -> Contender:
 
 
 class Size:
-    """One size of text, generated or real, with its measurements."""
+    """One size of text, real, generated or a twin of the real one, with its measurements."""
 
-    def __init__(self, work: Path, size_mb: int, *, real: bool) -> None:
-        self.work, self.size_mb, self.real = work, size_mb, real
-        self.folder = work / "scale" / f"{'real' if real else 'generated'}_{size_mb}mb"
-        self.text = text_path(work, size_mb) if real else self.folder / "text.txt"
+    def __init__(self, work: Path, size_mb: int, kind: str) -> None:
+        self.work, self.size_mb, self.kind = work, size_mb, kind
+        self.folder = work / "scale" / f"{kind}_{size_mb}mb"
+        self.text = text_path(work, size_mb) if kind == "real" else self.folder / "text.txt"
         self._record = self.folder / "measured.json"
         self.costs: dict[str, Any] = json.loads(self._record.read_text()) if self._record.exists() else {}
 
@@ -129,7 +131,7 @@ class Size:
             self._keep("sentencepiece", measured(contender))
             self._keep("same_model", compare(self.folder / "piecework", oracle))
         self._keep("speed", round(self.costs["size_bytes"] / 1e6 / self.costs["count"]["cpu_s"], 1))
-        if not self.real:
+        if self.kind != "real":
             self.text.unlink(missing_ok=True)
         shutil.rmtree(self.folder / "data", ignore_errors=True)
 
@@ -147,6 +149,8 @@ class Size:
         if not self.text.exists():
             command = [sys.executable, "-m", "benchmarks.generated_text", "--work", str(self.work)]
             command += ["--size", str(self.size_mb), "--out", str(self.text)]
+            if self.kind == "twin":
+                command += ["--model", str(self.size_mb), "--mix", str(self.size_mb)]
             subprocess.run(command, check=True, cwd=REPOSITORY, stderr=subprocess.DEVNULL)
         (self.folder / "study.toml").write_text(STUDY)
         data = self.folder / "data"
@@ -192,8 +196,8 @@ def write_documents(text: Path, folder: Path, *, part_bytes: int) -> None:
 def scale_section(result: Result) -> list[str]:
     """Markdown for RESULTS.md and for docs/scale.md."""
     rows = []
-    for kind in ("real", "generated"):
-        for size, cost in result[kind].items():
+    for kind in KINDS:
+        for size, cost in result.get(kind, {}).items():
             peer = cost.get("sentencepiece")
             train = cost["train"]
             theirs = [DASH] * 4
@@ -239,15 +243,16 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="MB")
     parser.add_argument("--peers", type=int, nargs="*", default=list(PEER_SIZES), metavar="MB")
     arguments = parser.parse_args()
-    found: dict[str, dict[str, Any]] = {"generated": {}, "real": {}}
-    for real in (True, False):
+    found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+    for kind in KINDS:
         for size_mb in arguments.sizes:
-            if real and (size_mb not in SIZES_MB or not text_path(arguments.work, size_mb).exists()):
+            there = size_mb in SIZES_MB and text_path(arguments.work, size_mb).exists()
+            if not there and kind != "generated":
                 continue
-            size = Size(arguments.work.resolve(), size_mb, real=real)
-            print(f"{size_mb} MB, {'real' if real else 'generated'}", flush=True)
-            size.measure(peer=size_mb in arguments.peers and not real)
-            found["real" if real else "generated"][str(size_mb)] = size.costs
+            size = Size(arguments.work.resolve(), size_mb, kind)
+            print(f"{size_mb} MB, {kind}", flush=True)
+            size.measure(peer=size_mb in arguments.peers and kind == "generated")
+            found[kind][str(size_mb)] = size.costs
     save(arguments.results, "scale", {"vocab_size": VOCAB_SIZE, "memory_limit": MEMORY, "machine": machine(), **found})
 
 

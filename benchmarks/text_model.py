@@ -19,7 +19,8 @@ Array = npt.NDArray[Any]
 RARE = 3
 FIT_POINTS = 8  # at the whole template, its half, its quarter, ...
 LEAST_EXPONENT = 0.3
-CONTEXT = 3  # characters that decide the next one
+CONTEXT = 3  # characters that two words share where a new word leaves one for the other
+JUMP = 0.1  # how often it does, for each character
 LONGEST_NEW_WORD = 48  # in characters
 MOST_MODEL_CHARACTERS = 20_000_000
 MULTIPLIER = 0x9E3779B97F4A7C15
@@ -80,7 +81,7 @@ class TextModel:
 
 
 class CharacterModel:
-    """Makes words. Each character follows the CONTEXT characters before it somewhere in the given words too."""
+    """Makes words from parts of the given words. Parts meet where CONTEXT characters before them are the same."""
 
     def __init__(self, data: Array, starts: Array, ends: Array) -> None:
         most = max(1, MOST_MODEL_CHARACTERS // 12)
@@ -110,6 +111,7 @@ class CharacterModel:
         self.first = edges.astype(np.int64)
         self.size = np.diff(np.concatenate([edges, [len(order)]])).astype(np.int64)
         self.word_starts = np.flatnonzero(in_word[CONTEXT:] == 0) + CONTEXT
+        self.lengths = ends - starts  # in bytes
 
     def words(self, count: int, random: np.random.Generator) -> tuple[Array, Array]:
         """UTF-8 of `count` words, each followed by a newline, and where each starts."""
@@ -118,9 +120,10 @@ class CharacterModel:
         lengths = np.full(count, LONGEST_NEW_WORD, np.int64)
         active = np.arange(count)
         for column in range(LONGEST_NEW_WORD):
-            group = self.group_of[position]
-            choice = (random.random(len(active), np.float32) * self.size[group]).astype(np.int64)
-            position = self.order[self.first[group] + np.minimum(choice, self.size[group] - 1)]
+            jumps = np.flatnonzero(random.random(len(active), np.float32) < JUMP)
+            group = self.group_of[position[jumps]]
+            choice = (random.random(len(jumps), np.float32) * self.size[group]).astype(np.int64)
+            position[jumps] = self.order[self.first[group] + np.minimum(choice, self.size[group] - 1)]
             letter = self.codes[position]
             ended = letter == 10
             lengths[active[ended]] = column
@@ -133,6 +136,17 @@ class CharacterModel:
         data = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(data == 10)
         return data, np.concatenate([[0], ends + 1])
+
+    def choose(self, lengths: Array, most: int, random: np.random.Generator) -> Array:
+        """Which words to take, `most` at most, so that their lengths are distributed as those of the given words.
+
+        Without it new words would be too long, since short words exist already.
+        """
+        wanted = np.bincount(random.choice(self.lengths, most), minlength=int(lengths.max(initial=0)) + 1)
+        order = np.argsort(lengths, kind="stable")
+        ordered = lengths[order]
+        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)  # among the words of its length
+        return np.sort(order[rank < wanted[ordered]])
 
 
 def word_spans(data: Array) -> tuple[Array, Array]:
