@@ -131,10 +131,10 @@ def group() -> None:
 
 
 class _WithoutPandas:
-    """Makes `import pandas` fail: no command needs it, and pyarrow imports it where it is installed, which is slow."""
+    """Makes `import pandas` fail: pyarrow imports it where it is installed, which is slow. Only pyspark needs it."""
 
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
-        return ModuleSpec(name, None) if name == "pandas" else None
+        return ModuleSpec(name, None) if name == "pandas" and "pyspark" not in sys.modules else None
 
 
 def main() -> NoReturn:
