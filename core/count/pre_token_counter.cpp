@@ -18,9 +18,14 @@ void PreTokenTable::add(const PreTokenizer& pre_tokenizer, std::string_view docu
     repaired = replace_invalid_utf8(document, invalid_bytes);
     document = repaired;
   }
-  const char* const last = document.data() + document.size();
-  pre_tokenizer.for_each(document,
-                         [&](std::string_view pre_token) { recent_.add(pre_token, true, copies, last, table_); });
+  pre_tokenizer.for_each_block(document, [&](size_t begin, const size_t* ends, size_t size) {
+    recent_.add(document, begin, ends, size, copies, table_);
+  });
+}
+
+void PreTokenTable::add_lines(const PreTokenizer& pre_tokenizer, std::string_view text) {
+  pre_tokenizer.for_each_block_of_lines(
+      text, [&](size_t begin, const size_t* ends, size_t size) { recent_.add(text, begin, ends, size, 1, table_); });
 }
 
 WordTable PreTokenTable::take() {
@@ -38,23 +43,23 @@ void PreTokenCounter::add(const std::vector<std::string_view>& documents, bool k
 }
 
 void PreTokenCounter::add_lines(std::string_view block) {
-  // The block is validated as a whole, and cut into one part per thread.
-  const bool valid = find_invalid_utf8(block) == block.size();
-  const auto end_of_line = [&](size_t at) {
-    const size_t newline = at < block.size() ? block.find('\n', at) : block.npos;
-    return newline == block.npos ? block.size() : newline + 1;
-  };
+  uint64_t replaced = 0;
+  std::string repaired;
+  if (find_invalid_utf8(block) != block.size()) {
+    repaired = replace_invalid_utf8(block, replaced);
+    block = repaired;
+    lanes_[0].invalid_bytes += replaced;
+  }
+  // One part for each thread.
   std::vector<size_t> bounds{0};
   for (size_t part = 1; part <= lanes_.size(); ++part) {
-    bounds.push_back(std::max(bounds.back(), end_of_line(block.size() * part / lanes_.size())));
+    const size_t newline = block.find('\n', std::max(bounds.back(), block.size() * part / lanes_.size()));
+    bounds.push_back(newline == block.npos ? block.size() : newline + 1);
   }
   std::atomic<size_t> next{0};
   run_on_threads(lanes_.size(), [&](size_t lane) {
     for (size_t part; (part = next.fetch_add(1)) < lanes_.size();) {
-      for (size_t begin = bounds[part], end; begin < bounds[part + 1]; begin = end) {
-        end = end_of_line(begin);
-        lanes_[lane].table.add(pre_tokenizer_, block.substr(begin, end - begin), valid, lanes_[lane].invalid_bytes);
-      }
+      lanes_[lane].table.add_lines(pre_tokenizer_, block.substr(bounds[part], bounds[part + 1] - bounds[part]));
     }
   });
 }

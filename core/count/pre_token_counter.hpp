@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "count/recent_words.hpp"
+#include "count/recent_pre_tokens.hpp"
 #include "count/word_table.hpp"
 #include "pretokenize/pre_tokenizer.hpp"
 
@@ -19,12 +19,14 @@ class PreTokenTable {
   // byte, and is counted in `invalid_bytes`.
   void add(const PreTokenizer& pre_tokenizer, std::string_view document, bool known_valid, uint64_t& invalid_bytes,
            uint64_t copies = 1);
-  size_t memory_bytes() const { return table_.memory_bytes(); }
+  // Adds each line of a valid text, with its newline, as a document.
+  void add_lines(const PreTokenizer& pre_tokenizer, std::string_view text);
+  size_t memory_bytes() const { return table_.memory_bytes() + recent_.memory_bytes(); }
   WordTable take();
 
  private:
   WordTable table_;
-  RecentWords recent_;
+  RecentPreTokens recent_;
 };
 
 // One table a thread, merged at the end: the result is the same for any number of threads and any split into batches.

@@ -76,7 +76,7 @@ void ByteLevelEncoder::encode_text(std::string_view text, Scratch& scratch, std:
         const size_t length = ends[i] - at;
         if (length > IdCache::kMaxBytes) continue;
         Scratch::Pending& pending = scratch.pending[i];
-        pending.key = IdCache::key_of(text.data() + at, length, limit);
+        pending.key = IdCache::Key::from(text.data() + at, length, limit);
         pending.hash = pending.key.hash();
         cache.prefetch(pending.hash);
       }

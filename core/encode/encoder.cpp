@@ -199,7 +199,7 @@ void Encoder::encode_with(std::string_view text, std::vector<uint32_t>& ids, Scr
         const auto byte = static_cast<unsigned char>(normalized[begin]);
         if (unit.length == 1 && byte < ascii_ids_.size()) unit.id = ascii_ids_[byte];
         if (unit.id == kNoSymbol && unit.length <= most_cached) {
-          unit.key = IdCache::key_of(normalized.data() + begin, unit.length, limit);
+          unit.key = IdCache::Key::from(normalized.data() + begin, unit.length, limit);
           unit.hash = unit.key.hash();
           cache->prefetch(unit.hash);
         }

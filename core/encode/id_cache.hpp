@@ -2,15 +2,14 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "system/huge_array.hpp"
-#include "text/bytes.hpp"
 #include "text/hash.hpp"
+#include "text/small_key.hpp"
 
 namespace piecework {
 
@@ -21,31 +20,9 @@ namespace piecework {
 // merged had been merged before.
 class IdCache {
  public:
-  static constexpr size_t kMaxBytes = 15;
+  using Key = SmallKey;
+  static constexpr size_t kMaxBytes = Key::kMaxBytes;
   static constexpr size_t kMaxIds = 4;
-
-  // A text of at most kMaxBytes bytes. Byte 15 is its length.
-  struct Key {
-    uint64_t words[2];
-    uint64_t hash() const { return multiply_mix(words[0] ^ kMix0, words[1] ^ kMix1); }
-    bool operator==(const Key& other) const { return ((words[0] ^ other.words[0]) | (words[1] ^ other.words[1])) == 0; }
-  };
-  // `limit` is the end of the readable memory.
-  static Key key_of(const char* bytes, size_t length, const char* limit) {
-    Key key;
-    if (limit - bytes >= 16) {
-      std::memcpy(key.words, bytes, 16);
-      key.words[0] &= kMasks[length][0];
-      key.words[1] &= kMasks[length][1];
-    } else if (length < 8) {
-      key = {{load_up_to_7(bytes, length), 0}};
-    } else {
-      std::memcpy(&key.words[0], bytes, 8);
-      key.words[1] = load_up_to_7(bytes + 8, length - 8);
-    }
-    key.words[1] |= static_cast<uint64_t>(length) << 56;
-    return key;
-  }
 
   void prefetch(uint64_t hash) const { __builtin_prefetch(&lines_[hash >> shift_]); }
 
@@ -79,7 +56,7 @@ class IdCache {
     uint32_t* const end = encode(out);
     const auto count = static_cast<size_t>(end - out);
     if (text.size() <= kMaxBytes && count <= kMaxIds) {
-      add(key_of(text.data(), text.size(), limit), out, count);
+      add(Key::from(text.data(), text.size(), limit), out, count);
     } else if (count <= Long::kMaxIds) {
       add_long(wanted, out, count);
     }
@@ -93,7 +70,7 @@ class IdCache {
   struct Entry {
     Key key{{0, 0}};  // the empty key is no text
     uint32_t ids[kMaxIds] = {};
-    bool is_used() const { return key.words[1] != 0; }
+    bool is_used() const { return key.is_used(); }
   };
   struct alignas(64) Line {
     Entry entries[2];
@@ -164,14 +141,6 @@ class IdCache {
       if (each.count) put_long(each);
     }
   }
-
-  static constexpr std::array<std::array<uint64_t, 2>, kMaxBytes + 1> kMasks = [] {
-    std::array<std::array<uint64_t, 2>, kMaxBytes + 1> masks{};
-    for (size_t length = 0; length <= kMaxBytes; ++length) {
-      for (size_t byte = 0; byte < length; ++byte) masks[length][byte / 8] |= uint64_t{0xFF} << (byte % 8 * 8);
-    }
-    return masks;
-  }();
 
   unsigned shift_ = 64 - kFirstBits;
   unsigned long_shift_ = 64 - kFirstLongBits;

@@ -3,11 +3,11 @@
 #include "pretokenize/pre_tokenizer.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <memory>
-#include <vector>
+#include <bit>
+#include <cstring>
 
-#include "pretokenize/unicode_classes.hpp"
+#include "pretokenize/byte_classes.hpp"
+#include "pretokenize/character_classes.hpp"
 #include "text/byte_scan.hpp"
 #include "text/utf8.hpp"
 
@@ -15,51 +15,6 @@ namespace piecework {
 namespace {
 
 using Rules = PreTokenizerRules;
-
-// The bits of a class: generate_unicode_classes.py has the same.
-constexpr uint8_t kUpper = 1, kLower = 2, kOtherLetter = 4, kMark = 8, kNumber = 16, kSpace = 32, kSymbol = 64,
-                  kCjk = 128;
-constexpr uint8_t kLetter = kUpper | kLower | kOtherLetter;
-
-// Classes by code point, in pages. Equal pages are stored once: 4352 + about 30,000 bytes.
-class ClassTable {
- public:
-  ClassTable() {
-    const size_t entries = std::size(kUnicodeClasses);
-    auto all = std::make_unique<uint8_t[]>(kCodePoints);
-    for (size_t i = 0; i < entries; ++i) {
-      const size_t last = i + 1 < entries ? kUnicodeClasses[i + 1] >> 8 : kCodePoints;
-      for (size_t code = kUnicodeClasses[i] >> 8; code < last; ++code) all[code] = kUnicodeClasses[i] & 0xFF;
-    }
-    for (size_t page = 0; page < kCodePoints / kPage; ++page) {
-      const std::string_view content(reinterpret_cast<const char*>(&all[page * kPage]), kPage);
-      size_t same = 0;
-      while (same < pages_.size() &&
-             std::string_view(reinterpret_cast<const char*>(pages_[same].data()), kPage) != content) {
-        ++same;
-      }
-      if (same == pages_.size()) {
-        pages_.emplace_back();
-        content.copy(reinterpret_cast<char*>(pages_.back().data()), kPage);
-      }
-      page_of_[page] = static_cast<uint16_t>(same);
-    }
-    std::copy_n(&all[0], 128, ascii_);
-  }
-  uint8_t operator[](char32_t code) const { return pages_[page_of_[code / kPage]][code % kPage]; }
-  uint8_t ascii(unsigned char byte) const { return ascii_[byte]; }
-
- private:
-  static constexpr size_t kCodePoints = 0x110000, kPage = 256;
-  std::vector<std::array<uint8_t, kPage>> pages_;
-  uint16_t page_of_[kCodePoints / kPage];
-  uint8_t ascii_[128];
-};
-
-const ClassTable& class_table() {
-  static const ClassTable table;
-  return table;
-}
 
 // A text, and how its characters are classed. A pointer is at the start of a character or at the end of the text.
 struct Scanner {
@@ -315,11 +270,172 @@ struct Scanner {
   }
 };
 
-template <const char* (Scanner::*next)(const char*) const>
-size_t find(const Scanner& scanner, const char* p, size_t* ends, size_t most) {
+// The bits from `first` to before `last`. `last` is less than 64, or all bits from `first` on are set.
+uint64_t bits(size_t first, size_t last) {
+  return (last < 64 ? (uint64_t{1} << last) - 1 : ~uint64_t{0}) >> first << first;
+}
+
+// Where pre-tokens start in the block of up to 64 bytes at a place where a pre-token starts.
+struct Starts {
+  uint64_t starts;  // not the one at the start of the block
+  bool to_end;      // the last one of them ends with the text
+};
+
+// Finds the starts of pre-tokens in 64 bytes together, with a bit for each byte. It gives only those starts that no
+// byte after the block can change, and none from the first character on that needs a closer look (`cut`): for these,
+// the functions of Scanner go on.
+template <Rules::Family kFamily>
+Starts find_starts(const Scanner& scanner, const char* p, const char* readable_end) {
+  constexpr bool kGpt2 = kFamily == Rules::Family::gpt2, kCased = kFamily == Rules::Family::o200k;
+  const Rules& rules = scanner.rules;
+  const auto left = static_cast<size_t>(scanner.last - p);
+  char copy[64] = {};
+  const char* block = p;
+  if (readable_end - p < 64) {
+    std::memcpy(copy, p, left);
+    block = copy;
+  }
+  const ByteClasses classes = byte_classes(block);
+  bool to_end = left <= 64;
+  size_t size = std::min<size_t>(left, 64);
+  uint64_t inside = bits(0, size);
+  const auto cut = [&](uint64_t odd) {
+    if (!(odd & inside)) return;
+    size = static_cast<size_t>(std::countr_zero(odd));
+    inside = bits(0, size);
+    to_end = false;
+  };
+
+  uint64_t lower = classes.lower, upper = classes.upper, continuation = 0, both = 0;
+  if (classes.high & inside) {
+    const bool marks_in_words = kCased || (!kGpt2 && rules.marks_in_words);
+    continuation = classes.continuation;
+    for (uint64_t firsts = classes.high & ~continuation & inside; firsts; firsts &= firsts - 1) {
+      const auto i = static_cast<size_t>(std::countr_zero(firsts));
+      const Scanner::Class c = scanner.at(p + i);
+      const uint64_t character = ((uint64_t{1} << c.length) - 1) << i;
+      if (c.is(kLower)) {
+        lower |= character;
+      } else if (c.is(kUpper)) {
+        upper |= character;
+      } else if (c.is(kOtherLetter) || (marks_in_words && c.is(kMark) && ((lower | upper) << 1 >> i & 1))) {
+        lower |= character;
+        both |= character;
+      } else if (c.is(kNumber | kSpace) || (marks_in_words && c.is(kMark))) {
+        cut(uint64_t{1} << i);
+        break;
+      }
+    }
+  }
+  // A word may start with both cases of letters, but only if no upper case follows: cased_word finds out.
+  if constexpr (kCased) cut(upper & ~continuation & both << 1);
+  const uint64_t blank = classes.blank, newline = classes.newline;
+  uint64_t sign = ~(lower | upper | classes.digit | blank | newline);
+  if constexpr (!kGpt2) {
+    // Whitespace with newlines ends after the last of them: blanks between two newlines are cut off.
+    cut((blank + (blank & newline << 1)) & ~blank & newline);
+    if constexpr (kCased) cut((newline + (newline & sign << 1)) & ~newline & classes.slash);
+  }
+  if (rules.digits == Rules::Digits::right) {
+    cut(classes.digit & classes.digit >> 1 & classes.digit >> 2 & classes.digit >> 3);
+  }
+  if (to_end && rules.whole_end && newline & inside) to_end = false;
+  if (!size) return {0, false};
+
+  lower &= inside;
+  upper &= inside;
+  sign &= inside;
+  const uint64_t letter = lower | upper, digit = classes.digit & inside, space = classes.space & inside;
+  const uint64_t white = (blank | newline) & inside, last_byte = uint64_t{1} << (size - 1);
+  const auto first_of = [](uint64_t run) { return run & ~(run << 1); };
+
+  const uint64_t sign_starts = first_of(sign) & ~(space << 1);
+  uint64_t starts = sign_starts;
+  // The last character of whitespace goes with what follows, or is alone.
+  const uint64_t last_white = white & ~(white >> 1) & ~last_byte;
+  if constexpr (kGpt2) {
+    starts |= first_of(letter) & ~(space << 1);
+    starts |= first_of(digit) & ~(rules.digits == Rules::Digits::whole ? space << 1 : 0);
+    starts |= first_of(white) | last_white;
+  } else {
+    // One sign, or whitespace other than a newline, goes with the word after it.
+    uint64_t one_sign = sign_starts;
+    if (continuation) {
+      for (int i = 0; i < 3; ++i) one_sign |= one_sign << 1 & continuation;
+    }
+    starts |= first_of(letter) & ~((one_sign | blank) << 1);
+    starts |= first_of(digit);
+    starts |= first_of(white) & ~(newline & sign << 1);
+    starts |= (white & newline << 1 & blank) | (last_white & blank);
+  }
+  if constexpr (kCased) starts |= upper & ~continuation & lower << 1;
+  if (rules.digits == Rules::Digits::threes) {
+    for (uint64_t group = first_of(digit); (group = group << 3 & digit & digit << 1 & digit << 2);) starts |= group;
+  } else if (rules.digits == Rules::Digits::ones) {
+    starts |= digit;
+  }
+
+  // Bytes after the block may change what is known of its last ones.
+  size_t sure = size;
+  const auto unsure_from = [&](uint64_t run) {
+    if (!to_end && run & last_byte)
+      sure = std::min<size_t>(sure, 65 - static_cast<size_t>(std::countl_zero(inside & ~run)));
+  };
+  unsure_from(white);
+  if (rules.digits == Rules::Digits::right) unsure_from(digit);
+  if (rules.contractions != Rules::Contractions::none) {
+    size_t end = 0;
+    uint64_t quotes = classes.quote & inside;
+    for (quotes &= kCased ? letter << 1 : starts | 1; quotes; quotes &= quotes - 1) {
+      const auto at = static_cast<size_t>(std::countr_zero(quotes));
+      if (!to_end && at + 4 > size) {
+        sure = std::min(sure, kCased ? at : at + 1);
+        break;
+      }
+      if (kCased && end && at == end) continue;
+      const auto after = static_cast<size_t>(scanner.contraction(p + at) - p);
+      if (after == at) continue;
+      starts &= ~bits(kCased ? at : at + 1, after);
+      if (after < size) starts |= uint64_t{1} << after;
+      end = after;
+    }
+  }
+  return {starts & bits(1, sure), to_end};
+}
+
+template <Rules::Family kFamily, const char* (Scanner::*kNext)(const char*) const>
+size_t find(const Scanner& scanner, const char* p, const char* readable_end, size_t* ends, size_t room) {
+  size_t found = 0;
+  // A block without a start is followed by some pre-tokens one by one, so that text that needs it is not looked at
+  // twice.
+  constexpr size_t kOneByOne = 4;
+  while (p < scanner.last && found + 64 <= room) {
+    const Starts block = find_starts<kFamily>(scanner, p, readable_end);
+    const auto at = static_cast<size_t>(p - scanner.first);
+    for (uint64_t starts = block.starts; starts; starts &= starts - 1) {
+      ends[found++] = at + static_cast<size_t>(std::countr_zero(starts));
+    }
+    if (block.to_end) {
+      ends[found++] = static_cast<size_t>(scanner.last - scanner.first);
+      break;
+    }
+    if (block.starts) {
+      p = scanner.first + ends[found - 1];
+      continue;
+    }
+    for (size_t i = 0; i < kOneByOne && p < scanner.last; ++i) {
+      p = (scanner.*kNext)(p);
+      ends[found++] = static_cast<size_t>(p - scanner.first);
+    }
+  }
+  return found;
+}
+
+template <const char* (Scanner::*kNext)(const char*) const>
+size_t find_one_by_one(const Scanner& scanner, const char* p, size_t* ends, size_t most) {
   size_t found = 0;
   while (p < scanner.last && found < most) {
-    p = (scanner.*next)(p);
+    p = (scanner.*kNext)(p);
     ends[found++] = static_cast<size_t>(p - scanner.first);
   }
   return found;
@@ -327,20 +443,42 @@ size_t find(const Scanner& scanner, const char* p, size_t* ends, size_t most) {
 
 }  // namespace
 
-size_t PreTokenizer::find_ends(std::string_view text, size_t at, size_t* ends, size_t most) const {
+size_t PreTokenizer::find_ends(std::string_view text, size_t at, const char* readable_end, size_t* ends,
+                               size_t room) const {
   const Scanner scanner{text.data(), text.data() + text.size(), rules_};
   const char* const p = text.data() + at;
   switch (rules_.family) {
     case Rules::Family::gpt2:
-      return find<&Scanner::gpt2>(scanner, p, ends, most);
+      return find<Rules::Family::gpt2, &Scanner::gpt2>(scanner, p, readable_end, ends, room);
     case Rules::Family::cl100k:
-      return find<&Scanner::cl100k>(scanner, p, ends, most);
+      return find<Rules::Family::cl100k, &Scanner::cl100k>(scanner, p, readable_end, ends, room);
     case Rules::Family::o200k:
-      return find<&Scanner::o200k>(scanner, p, ends, most);
+      return find<Rules::Family::o200k, &Scanner::o200k>(scanner, p, readable_end, ends, room);
     case Rules::Family::deepseek:
-      return find<&Scanner::deepseek>(scanner, p, ends, most);
+      return find_one_by_one<&Scanner::deepseek>(scanner, p, ends, room);
   }
   return 0;
+}
+
+size_t PreTokenizer::next_end(std::string_view text, size_t at) const {
+  const Scanner scanner{text.data(), text.data() + text.size(), rules_};
+  const char* const p = text.data() + at;
+  size_t end = 0;
+  switch (rules_.family) {
+    case Rules::Family::gpt2:
+      find_one_by_one<&Scanner::gpt2>(scanner, p, &end, 1);
+      break;
+    case Rules::Family::cl100k:
+      find_one_by_one<&Scanner::cl100k>(scanner, p, &end, 1);
+      break;
+    case Rules::Family::o200k:
+      find_one_by_one<&Scanner::o200k>(scanner, p, &end, 1);
+      break;
+    case Rules::Family::deepseek:
+      find_one_by_one<&Scanner::deepseek>(scanner, p, &end, 1);
+      break;
+  }
+  return end;
 }
 
 }  // namespace piecework

@@ -64,6 +64,39 @@ TEST(pre_tokens_are_the_text) {
   }
 }
 
+// Texts of fragments that patterns treat unlike each other, some of them many times in a row: longer than the 64 bytes
+// that are looked at together.
+std::string text_of_fragments(std::mt19937& random) {
+  static const std::vector<std::string> kFragments{
+      "a",  "B",  "foo", "Bar", "ABC", "s", "T",  "LL",  "re", "'",  "'s", "'VE", "ſ", "'ſ", " ",
+      "  ", "\n", "\r",  "\t",  "\v",  "1", "23", "456", "/",  ".",  "(",  "å",   "Ö", "́",   "中",
+      "あ", "ั",   "ع",   " ",   "　",  "٣", "²",  "“",   "–",  "😀", "𐐀",  "𐐨",   "ǅ", "ʰ",  "\x01"};
+  std::string text;
+  for (size_t n = random() % 50; n > 0; --n) {
+    const std::string& fragment = kFragments[random() % (random() % 2 ? kFragments.size() : 30)];
+    for (size_t times = random() % 12 ? 1 : random() % 70; times > 0; --times) text += fragment;
+  }
+  return text;
+}
+
+TEST(pre_tokens_found_together_are_those_found_one_by_one) {
+  std::mt19937 random(5);
+  for (unsigned all_rules = 0; all_rules < 4 * 4 * 4 * 2 * 2; ++all_rules) {
+    const Rules rules{static_cast<Rules::Family>(all_rules % 4), static_cast<Rules::Contractions>(all_rules / 4 % 4),
+                      static_cast<Rules::Digits>(all_rules / 16 % 4), all_rules / 64 % 2 == 0, all_rules / 128 == 0};
+    const PreTokenizer pre_tokenizer(rules);
+    for (int i = 0; i < 60; ++i) {
+      const std::string text = text_of_fragments(random);
+      Pieces one_by_one;
+      for (size_t at = 0, end; at < text.size(); at = end) {
+        end = pre_tokenizer.next_end(text, at);
+        one_by_one.push_back(text.substr(at, end - at));
+      }
+      CHECK_EQUAL(split(rules, text), one_by_one);
+    }
+  }
+}
+
 TEST(pre_token_counts_do_not_depend_on_threads) {
   std::mt19937 random(2);
   Pieces texts;

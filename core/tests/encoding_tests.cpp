@@ -212,7 +212,7 @@ TEST(remembered_ids_are_those_that_were_encoded) {
       uint32_t* end = nullptr;
       const char* const limit = text.data() + text.size();
       if (text.size() <= IdCache::kMaxBytes) {
-        const IdCache::Key key = IdCache::key_of(text.data(), text.size(), limit);
+        const IdCache::Key key = IdCache::Key::from(text.data(), text.size(), limit);
         end = cache.find(key, key.hash(), out);
       }
       if (!end) {

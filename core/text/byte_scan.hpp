@@ -41,6 +41,28 @@ inline uint64_t find_bytes(const char* block) {
   return mask;
 }
 
+// Bit i is set where block[i] is a byte from kFirst to kLast.
+template <char kFirst, char kLast>
+inline uint64_t find_byte_range(const char* block) {
+  constexpr auto kBelow = static_cast<unsigned char>(kFirst);
+  constexpr auto kSize = static_cast<unsigned char>(static_cast<unsigned char>(kLast) - kBelow);
+  uint64_t mask = 0;
+#if defined(__x86_64__)
+  for (int i = 0; i < 4; ++i) {
+    __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i);
+    v = _mm_sub_epi8(v, _mm_set1_epi8(static_cast<char>(kBelow)));
+    const __m128i hit = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(static_cast<char>(kSize))), v);
+    mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(hit))) << (16 * i);
+  }
+#else
+  for (int i = 0; i < 64; ++i) {
+    mask |= static_cast<uint64_t>(static_cast<unsigned char>(static_cast<unsigned char>(block[i]) - kBelow) <= kSize)
+            << i;
+  }
+#endif
+  return mask;
+}
+
 // Bit i is set where block[i] is a space, a newline, or 0xE2, the first byte of ▁ and ▅.
 inline uint64_t separators_baseline(const char* block) { return find_bytes<' ', '\n', '\xE2'>(block); }
 
