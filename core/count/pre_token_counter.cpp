@@ -24,8 +24,9 @@ void PreTokenTable::add(const PreTokenizer& pre_tokenizer, std::string_view docu
 }
 
 void PreTokenTable::add_lines(const PreTokenizer& pre_tokenizer, std::string_view text) {
-  pre_tokenizer.for_each_block_of_lines(
-      text, [&](size_t begin, const size_t* ends, size_t size) { recent_.add(text, begin, ends, size, 1, table_); });
+  pre_tokenizer.for_each_block(
+      text, [&](size_t begin, const size_t* ends, size_t size) { recent_.add(text, begin, ends, size, 1, table_); },
+      PreTokenizer::Unit::line);
 }
 
 WordTable PreTokenTable::take() {

@@ -29,8 +29,10 @@ void fuzz_pre_tokenizing(Random& random) {
     end = end == text.npos ? text.size() : end + 1;
     for (size_t p = begin; p < end; ends_of_lines.push_back(p)) p = pre_tokenizer.next_end({text.data(), end}, p);
   }
-  pre_tokenizer.for_each_block_of_lines(
-      text, [&](size_t, const size_t* ends, size_t count) { together.insert(together.end(), ends, ends + count); });
+  const auto keep = [&](size_t, const size_t* ends, size_t count) {
+    together.insert(together.end(), ends, ends + count);
+  };
+  pre_tokenizer.for_each_block(text, keep, PreTokenizer::Unit::line);
   REQUIRE(together == ends_of_lines);
 }
 

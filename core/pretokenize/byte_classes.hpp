@@ -9,18 +9,19 @@ namespace piecework {
 
 struct ByteClasses {
   uint64_t lower, upper, digit;
-  uint64_t space, newline, blank;  // ' '; \n and \r; all whitespace that is no newline
+  uint64_t space, line_feed, newline, blank;  // ' '; \n; \n and \r; all whitespace that is no newline
   uint64_t quote, slash;
   uint64_t high, continuation;  // not ASCII; of these, the bytes after the first one of a character
 };
 
 inline ByteClasses byte_classes_baseline(const char* block) {
-  const uint64_t space = find_bytes<' '>(block);
+  const uint64_t space = find_bytes<' '>(block), line_feed = find_bytes<'\n'>(block);
   return {find_byte_range<'a', 'z'>(block),
           find_byte_range<'A', 'Z'>(block),
           find_byte_range<'0', '9'>(block),
           space,
-          find_bytes<'\n', '\r'>(block),
+          line_feed,
+          line_feed | find_bytes<'\r'>(block),
           space | find_bytes<'\t', '\v', '\f'>(block),
           find_bytes<'\''>(block),
           find_bytes<'/'>(block),
@@ -44,11 +45,12 @@ __attribute__((target("avx2"))) inline ByteClasses byte_classes_avx2(const char*
     };
     const auto equal = [v](char byte)
                            __attribute__((target("avx2"))) { return _mm256_cmpeq_epi8(v, _mm256_set1_epi8(byte)); };
-    const __m256i space = equal(' '), newline = _mm256_or_si256(equal('\n'), equal('\r'));
+    const __m256i space = equal(' '), line_feed = equal('\n'), newline = _mm256_or_si256(line_feed, equal('\r'));
     classes.lower |= bits(range('a', 'z'));
     classes.upper |= bits(range('A', 'Z'));
     classes.digit |= bits(range('0', '9'));
     classes.space |= bits(space);
+    classes.line_feed |= bits(line_feed);
     classes.newline |= bits(newline);
     classes.blank |= bits(_mm256_or_si256(space, _mm256_andnot_si256(newline, range('\t', '\r'))));
     classes.quote |= bits(equal('\''));

@@ -15,6 +15,7 @@ namespace piecework {
 namespace {
 
 using Rules = PreTokenizerRules;
+using Unit = PreTokenizer::Unit;
 
 // A text, and how its characters are classed. A pointer is at the start of a character or at the end of the text.
 struct Scanner {
@@ -284,14 +285,14 @@ struct Starts {
 // Finds the starts of pre-tokens in 64 bytes together, with a bit for each byte. It gives only those starts that no
 // byte after the block can change, and none from the first character on that needs a closer look (`cut`): for these,
 // the functions of Scanner go on.
-template <Rules::Family kFamily>
-Starts find_starts(const Scanner& scanner, const char* p, const char* readable_end) {
+template <Rules::Family kFamily, Unit kUnit>
+Starts find_starts(const Scanner& scanner, const char* p) {
   constexpr bool kGpt2 = kFamily == Rules::Family::gpt2, kCased = kFamily == Rules::Family::o200k;
   const Rules& rules = scanner.rules;
   const auto left = static_cast<size_t>(scanner.last - p);
   char copy[64] = {};
   const char* block = p;
-  if (readable_end - p < 64) {
+  if (left < 64) {
     std::memcpy(copy, p, left);
     block = copy;
   }
@@ -330,16 +331,17 @@ Starts find_starts(const Scanner& scanner, const char* p, const char* readable_e
   // A word may start with both cases of letters, but only if no upper case follows: cased_word finds out.
   if constexpr (kCased) cut(upper & ~continuation & both << 1);
   const uint64_t blank = classes.blank, newline = classes.newline;
+  const uint64_t line_end = kUnit == Unit::line ? classes.line_feed : 0;
   uint64_t sign = ~(lower | upper | classes.digit | blank | newline);
   if constexpr (!kGpt2) {
     // Whitespace with newlines ends after the last of them: blanks between two newlines are cut off.
-    cut((blank + (blank & newline << 1)) & ~blank & newline);
-    if constexpr (kCased) cut((newline + (newline & sign << 1)) & ~newline & classes.slash);
+    cut((blank + (blank & (newline & ~line_end) << 1)) & ~blank & newline);
+    if constexpr (kCased) cut((newline + (newline & sign << 1)) & ~newline & classes.slash & ~(line_end << 1));
   }
   if (rules.digits == Rules::Digits::right) {
     cut(classes.digit & classes.digit >> 1 & classes.digit >> 2 & classes.digit >> 3);
   }
-  if (to_end && rules.whole_end && newline & inside) to_end = false;
+  if (to_end && rules.whole_end && newline & ~line_end & inside) to_end = false;
   if (!size) return {0, false};
 
   lower &= inside;
@@ -350,9 +352,9 @@ Starts find_starts(const Scanner& scanner, const char* p, const char* readable_e
   const auto first_of = [](uint64_t run) { return run & ~(run << 1); };
 
   const uint64_t sign_starts = first_of(sign) & ~(space << 1);
-  uint64_t starts = sign_starts;
-  // The last character of whitespace goes with what follows, or is alone.
-  const uint64_t last_white = white & ~(white >> 1) & ~last_byte;
+  uint64_t starts = sign_starts | line_end << 1;
+  // The last character of whitespace goes with what follows in the text, or is alone.
+  const uint64_t last_white = white & ~(white >> 1) & ~last_byte & ~line_end;
   if constexpr (kGpt2) {
     starts |= first_of(letter) & ~(space << 1);
     starts |= first_of(digit) & ~(rules.digits == Rules::Digits::whole ? space << 1 : 0);
@@ -381,7 +383,7 @@ Starts find_starts(const Scanner& scanner, const char* p, const char* readable_e
     if (!to_end && run & last_byte)
       sure = std::min<size_t>(sure, 65 - static_cast<size_t>(std::countl_zero(inside & ~run)));
   };
-  unsure_from(white);
+  unsure_from(white & ~line_end);
   if (rules.digits == Rules::Digits::right) unsure_from(digit);
   if (rules.contractions != Rules::Contractions::none) {
     size_t end = 0;
@@ -403,14 +405,28 @@ Starts find_starts(const Scanner& scanner, const char* p, const char* readable_e
   return {starts & bits(1, sure), to_end};
 }
 
-template <Rules::Family kFamily, const char* (Scanner::*kNext)(const char*) const>
-size_t find(const Scanner& scanner, const char* p, const char* readable_end, size_t* ends, size_t room) {
+// Finds up to `most` pre-tokens from `p` on, and returns their number.
+template <const char* (Scanner::*kNext)(const char*) const>
+size_t find_one_by_one(const Scanner& text, const char* p, Unit unit, size_t* ends, size_t most) {
   size_t found = 0;
-  // A block without a start is followed by some pre-tokens one by one, so that text that needs it is not looked at
-  // twice.
+  for (Scanner part{text.first, p, text.rules}; p < text.last && found < most; ++found) {
+    if (p == part.last) {
+      const void* newline = unit == Unit::line ? std::memchr(p, '\n', static_cast<size_t>(text.last - p)) : nullptr;
+      part.last = newline ? static_cast<const char*>(newline) + 1 : text.last;
+    }
+    p = (part.*kNext)(p);
+    ends[found] = static_cast<size_t>(p - text.first);
+  }
+  return found;
+}
+
+template <Rules::Family kFamily, Unit kUnit, const char* (Scanner::*kNext)(const char*) const>
+size_t find_in_blocks(const Scanner& scanner, const char* p, size_t* ends) {
+  size_t found = 0;
+  // A block without a start is followed by some pre-tokens one by one, so that little text is looked at twice.
   constexpr size_t kOneByOne = 4;
-  while (p < scanner.last && found + 64 <= room) {
-    const Starts block = find_starts<kFamily>(scanner, p, readable_end);
+  while (p < scanner.last && found + 64 <= PreTokenizer::kBlock) {
+    const Starts block = find_starts<kFamily, kUnit>(scanner, p);
     const auto at = static_cast<size_t>(p - scanner.first);
     for (uint64_t starts = block.starts; starts; starts &= starts - 1) {
       ends[found++] = at + static_cast<size_t>(std::countr_zero(starts));
@@ -419,43 +435,32 @@ size_t find(const Scanner& scanner, const char* p, const char* readable_end, siz
       ends[found++] = static_cast<size_t>(scanner.last - scanner.first);
       break;
     }
-    if (block.starts) {
-      p = scanner.first + ends[found - 1];
-      continue;
-    }
-    for (size_t i = 0; i < kOneByOne && p < scanner.last; ++i) {
-      p = (scanner.*kNext)(p);
-      ends[found++] = static_cast<size_t>(p - scanner.first);
-    }
+    if (!block.starts) found += find_one_by_one<kNext>(scanner, p, kUnit, &ends[found], kOneByOne);
+    p = scanner.first + ends[found - 1];
   }
   return found;
 }
 
-template <const char* (Scanner::*kNext)(const char*) const>
-size_t find_one_by_one(const Scanner& scanner, const char* p, size_t* ends, size_t most) {
-  size_t found = 0;
-  while (p < scanner.last && found < most) {
-    p = (scanner.*kNext)(p);
-    ends[found++] = static_cast<size_t>(p - scanner.first);
-  }
-  return found;
+template <Rules::Family kFamily, const char* (Scanner::*kNext)(const char*) const>
+size_t find(const Scanner& scanner, const char* p, Unit unit, size_t* ends) {
+  return unit == Unit::text ? find_in_blocks<kFamily, Unit::text, kNext>(scanner, p, ends)
+                            : find_in_blocks<kFamily, Unit::line, kNext>(scanner, p, ends);
 }
 
 }  // namespace
 
-size_t PreTokenizer::find_ends(std::string_view text, size_t at, const char* readable_end, size_t* ends,
-                               size_t room) const {
+size_t PreTokenizer::find_ends(std::string_view text, size_t at, Unit unit, size_t* ends) const {
   const Scanner scanner{text.data(), text.data() + text.size(), rules_};
   const char* const p = text.data() + at;
   switch (rules_.family) {
     case Rules::Family::gpt2:
-      return find<Rules::Family::gpt2, &Scanner::gpt2>(scanner, p, readable_end, ends, room);
+      return find<Rules::Family::gpt2, &Scanner::gpt2>(scanner, p, unit, ends);
     case Rules::Family::cl100k:
-      return find<Rules::Family::cl100k, &Scanner::cl100k>(scanner, p, readable_end, ends, room);
+      return find<Rules::Family::cl100k, &Scanner::cl100k>(scanner, p, unit, ends);
     case Rules::Family::o200k:
-      return find<Rules::Family::o200k, &Scanner::o200k>(scanner, p, readable_end, ends, room);
+      return find<Rules::Family::o200k, &Scanner::o200k>(scanner, p, unit, ends);
     case Rules::Family::deepseek:
-      return find_one_by_one<&Scanner::deepseek>(scanner, p, ends, room);
+      return find_one_by_one<&Scanner::deepseek>(scanner, p, unit, ends, kBlock);
   }
   return 0;
 }
@@ -463,22 +468,22 @@ size_t PreTokenizer::find_ends(std::string_view text, size_t at, const char* rea
 size_t PreTokenizer::next_end(std::string_view text, size_t at) const {
   const Scanner scanner{text.data(), text.data() + text.size(), rules_};
   const char* const p = text.data() + at;
-  size_t end = 0;
+  const char* end = p;
   switch (rules_.family) {
     case Rules::Family::gpt2:
-      find_one_by_one<&Scanner::gpt2>(scanner, p, &end, 1);
+      end = scanner.gpt2(p);
       break;
     case Rules::Family::cl100k:
-      find_one_by_one<&Scanner::cl100k>(scanner, p, &end, 1);
+      end = scanner.cl100k(p);
       break;
     case Rules::Family::o200k:
-      find_one_by_one<&Scanner::o200k>(scanner, p, &end, 1);
+      end = scanner.o200k(p);
       break;
     case Rules::Family::deepseek:
-      find_one_by_one<&Scanner::deepseek>(scanner, p, &end, 1);
+      end = scanner.deepseek(p);
       break;
   }
-  return end;
+  return static_cast<size_t>(end - text.data());
 }
 
 }  // namespace piecework

@@ -34,36 +34,19 @@ class PreTokenizer {
 
   static constexpr size_t kBlock = 128;  // pre-tokens
 
+  // What is a text of its own: the whole text, or each of its lines with its newline.
+  enum class Unit : uint8_t { text, line };
+
   // Calls `use(begin, ends, count)` for up to kBlock pre-tokens at a time, in order. The first starts at `begin`, each
   // other one at the end of the previous one. Together they are the text, which must be valid UTF-8.
   template <class Use>
-  void for_each_block(std::string_view text, Use&& use) const {
+  void for_each_block(std::string_view text, Use&& use, Unit unit = Unit::text) const {
     std::array<size_t, kBlock> ends;
     for (size_t at = 0; at < text.size();) {
-      const size_t found = find_ends(text, at, text.data() + text.size(), ends.data(), kBlock);
+      const size_t found = find_ends(text, at, unit, ends.data());
       use(at, ends.data(), found);
       at = ends[found - 1];
     }
-  }
-
-  // The same where each line of the text, with its newline, is a text of its own.
-  template <class Use>
-  void for_each_block_of_lines(std::string_view text, Use&& use) const {
-    std::array<size_t, kBlock> ends;
-    size_t begin = 0, at = 0, found = 0;
-    for (size_t line_end; at < text.size();) {
-      line_end = text.find('\n', at);
-      line_end = line_end == text.npos ? text.size() : line_end + 1;
-      while (at < line_end) {
-        found += find_ends(text.substr(0, line_end), at, text.data() + text.size(), &ends[found], kBlock - found);
-        at = ends[found - 1];
-        if (kBlock - found >= kMostInStep) continue;
-        use(begin, ends.data(), found);
-        begin = at;
-        found = 0;
-      }
-    }
-    if (found) use(begin, ends.data(), found);
   }
 
   // Calls `use(pre_token)` for each in order.
@@ -80,11 +63,8 @@ class PreTokenizer {
   const PreTokenizerRules& rules() const { return rules_; }
 
  private:
-  static constexpr size_t kMostInStep = 64;  // pre-tokens that are found together
-
-  // Writes the ends of pre-tokens from `at` on while there is room for kMostInStep of them, and returns their number.
-  // `readable_end` is the end of the readable memory, at or after the end of the text.
-  size_t find_ends(std::string_view text, size_t at, const char* readable_end, size_t* ends, size_t room) const;
+  // Writes the ends of up to kBlock pre-tokens from `at` on, and returns their number.
+  size_t find_ends(std::string_view text, size_t at, Unit unit, size_t* ends) const;
 
   PreTokenizerRules rules_;
 };

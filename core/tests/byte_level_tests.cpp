@@ -93,6 +93,18 @@ TEST(pre_tokens_found_together_are_those_found_one_by_one) {
         one_by_one.push_back(text.substr(at, end - at));
       }
       CHECK_EQUAL(split(rules, text), one_by_one);
+      Pieces of_lines, together;
+      for (size_t at = 0, end; at < text.size(); at = end) {
+        end = std::min(text.find('\n', at), text.size() - 1) + 1;
+        for (const std::string& part : split(rules, text.substr(at, end - at))) of_lines.push_back(part);
+      }
+      pre_tokenizer.for_each_block(
+          text,
+          [&](size_t begin, const size_t* ends, size_t count) {
+            for (size_t k = 0; k < count; begin = ends[k++]) together.push_back(text.substr(begin, ends[k] - begin));
+          },
+          PreTokenizer::Unit::line);
+      CHECK_EQUAL(together, of_lines);
     }
   }
 }
