@@ -1,11 +1,13 @@
-// Texts to packed ids, as bytes that are written to a file or that NumPy and Arrow use without a copy.
+// Texts to packed ids, as views of memory that is written to a file or that NumPy and Arrow use without a copy.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
+#include "bindings/arrays.hpp"
 #include "bindings/arrow.hpp"
 #include "bindings/text.hpp"
 #include "encode/byte_level_encoder.hpp"
@@ -24,14 +26,25 @@ inline void encode_views(const ByteLevelEncoder& encoder, const TextBatch& texts
   encoder.encode_groups(texts.views, starts, texts.known_valid, threads, take);
 }
 
-// What a packer made of all texts: a part for each group of texts, and the number of ids of each text.
+// What a packer made of all texts, and the number of ids of each text. One thread packs all groups of texts into one
+// part; several threads pack each group into its own, because any thread may take it.
 struct PackedTexts {
   std::vector<PackedBuffer> parts;
   std::vector<uint32_t> lengths;
-  size_t size_bytes() const {
+
+  void join() {
     size_t size = 0;
-    for (const PackedBuffer& part : parts) size += part.size_bytes();
-    return size;
+    for (const PackedBuffer& part : parts) size += part.size();
+    PackedBuffer all;
+    char* to = all.room<char>(size);
+    for (PackedBuffer& part : parts) {
+      if (part.size()) std::memcpy(to, part.data(), part.size());
+      to += part.size();
+      part = {};
+    }
+    all.end_at(to);
+    parts.clear();
+    parts.push_back(std::move(all));
   }
 };
 
@@ -55,28 +68,21 @@ nb::tuple encode_packed(const AnyEncoder& encoder, nb::object texts, const std::
     nb::gil_scoped_release unlocked;
     const std::vector<size_t> starts = group_starts(batch.views);
     for (PackedTexts& one : packed) {
-      one.parts.resize(starts.size() - 1);
+      one.parts.resize(threads > 1 ? starts.size() : 1);
       one.lengths.resize(batch.views.size());
     }
     // A group is packed while its ids are in the processor's cache, and all ids are never in memory twice.
     encode_views(encoder, batch, starts, threads, [&](size_t group, const IdBatch& ids) {
       for (size_t i = 0; i < packers.size(); ++i) {
-        packers[i]->pack(ids, packed[i].parts[group], packed[i].lengths.data() + starts[group]);
+        packers[i]->pack(ids, packed[i].parts[threads > 1 ? group : 0], packed[i].lengths.data() + starts[group]);
       }
     });
   }
   nb::list out;
   for (PackedTexts& one : packed) {
-    PyObject* ids = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(one.size_bytes()));
-    if (!ids) throw nb::python_error();
-    char* to = PyBytes_AsString(ids);
-    for (PackedBuffer& part : one.parts) {
-      if (part.size_bytes()) std::memcpy(to, part.data(), part.size_bytes());
-      to += part.size_bytes();
-      part = {};
-    }
+    if (one.parts.size() > 1) one.join();
     const nb::bytes lengths(one.lengths.data(), one.lengths.size() * sizeof(uint32_t));
-    out.append(nb::make_tuple(nb::steal(ids), lengths));
+    out.append(nb::make_tuple(to_view<uint8_t>(std::move(one.parts[0])), lengths));
   }
   size_t size_bytes = 0;
   for (const std::string_view text : batch.views) size_bytes += text.size();

@@ -38,7 +38,7 @@ void IdPacker::pack_batch(const IdBatch& batch, PackedBuffer& out, uint32_t* len
   const uint32_t* begin = batch.ids.data();
   for (size_t i = 0; i < batch.ends.size(); ++i) {
     const uint32_t* const end = batch.ids.data() + batch.ends[i];
-    const size_t start = out.size_bytes();
+    const size_t start = out.size();
     Id* to = out.room<Id>(before_.size());
     out.end_at(narrow(before_.data(), before_.data() + before_.size(), to, seen));
     if (smaller) {
@@ -48,7 +48,7 @@ void IdPacker::pack_batch(const IdBatch& batch, PackedBuffer& out, uint32_t* len
     }
     to = out.room<Id>(after_.size());
     out.end_at(narrow(after_.data(), after_.data() + after_.size(), to, seen));
-    const size_t length = (out.size_bytes() - start) / sizeof(Id);
+    const size_t length = (out.size() - start) / sizeof(Id);
     if (length > std::numeric_limits<int32_t>::max()) throw std::overflow_error("a document has 2^31 tokens or more");
     lengths[i] = static_cast<uint32_t>(length);
     begin = end;

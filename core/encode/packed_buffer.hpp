@@ -14,17 +14,20 @@ class PackedBuffer {
   // Where the next ids go; there is room for `count` of them. `end_at` says how many were written.
   template <class Id>
   Id* room(size_t count) {
-    const size_t wanted = size_bytes_ + count * sizeof(Id);
-    if (wanted > capacity_) grow(std::max(wanted, capacity_ + capacity_ / 2));
-    return reinterpret_cast<Id*>(data_.get() + size_bytes_);
+    const size_t wanted = size_ + count * sizeof(Id);
+    if (wanted > capacity_) reserve(std::max(wanted, capacity_ + capacity_ / 2));
+    return reinterpret_cast<Id*>(data_.get() + size_);
   }
   template <class Id>
   void end_at(const Id* end) {
-    size_bytes_ = static_cast<size_t>(reinterpret_cast<const char*>(end) - data_.get());
+    size_ = static_cast<size_t>(reinterpret_cast<const char*>(end) - data_.get());
   }
 
   const char* data() const { return data_.get(); }
-  size_t size_bytes() const { return size_bytes_; }
+  size_t size() const { return size_; }
+  void reserve(size_t capacity) {
+    if (capacity > capacity_) grow(capacity);
+  }
 
  private:
   void grow(size_t capacity) {
@@ -39,7 +42,7 @@ class PackedBuffer {
     void operator()(char* data) const { std::free(data); }
   };
   std::unique_ptr<char, Free> data_;
-  size_t size_bytes_ = 0, capacity_ = 0;
+  size_t size_ = 0, capacity_ = 0;
 };
 
 }  // namespace piecework

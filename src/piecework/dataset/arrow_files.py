@@ -21,7 +21,7 @@ def int32_width(_vocab_size: int) -> int:
     return 4
 
 
-def list_array(ids: bytes, lengths: bytes) -> Any:
+def list_array(ids: bytes | memoryview, lengths: bytes) -> Any:
     """An Arrow array with a list of int32 for each document, on the memory of `ids`.
 
     >>> ids = array("i", [7, 8, 9]).tobytes()
@@ -61,7 +61,7 @@ class _TableWriter(ABC):
     def _write(self, table: Any) -> None:
         """Write a group of documents."""
 
-    def add(self, ids: bytes, lengths: bytes) -> None:
+    def add(self, ids: bytes | memoryview, lengths: bytes) -> None:
         """Add documents."""
         self._pending.append(list_array(ids, lengths))
         self._pending_tokens += len(ids) // 4

@@ -49,7 +49,7 @@ class EncodingSettings:
 class EncodedBatch:
     """The ids of some documents, for each size, and the length of each document in ids, as uint32."""
 
-    ids: list[tuple[bytes, bytes]]
+    ids: Sequence[tuple[bytes | memoryview, bytes]]
     text_bytes: int
 
 

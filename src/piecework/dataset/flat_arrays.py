@@ -39,7 +39,7 @@ class FlatArrayWriter:
         self._ids.write(bytes(HEADER_BYTES))
         self._lengths = Lengths(Path(f"{stem}.lengths"))
 
-    def add(self, ids: bytes, lengths: bytes) -> None:
+    def add(self, ids: bytes | memoryview, lengths: bytes) -> None:
         """Add documents."""
         self._ids.write(ids)
         self._lengths.add(lengths)

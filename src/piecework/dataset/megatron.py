@@ -48,7 +48,7 @@ class MegatronWriter:
         self._ids = HashedFile(Path(f"{stem}.bin"))
         self._lengths = Lengths(Path(f"{stem}.lengths"))
 
-    def add(self, ids: bytes, lengths: bytes) -> None:
+    def add(self, ids: bytes | memoryview, lengths: bytes) -> None:
         """Add documents."""
         self._ids.write(ids)
         self._lengths.add(lengths)

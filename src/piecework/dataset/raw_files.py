@@ -45,7 +45,7 @@ def sha256_of_file(path: Path) -> str:
 class ShardWriter(Protocol):
     """Writes the files of one shard. Memory does not grow with the number of documents."""
 
-    def add(self, ids: bytes, lengths: bytes) -> None:
+    def add(self, ids: bytes | memoryview, lengths: bytes) -> None:
         """Add documents: their ids one after the other, and the number of ids of each as uint32."""
 
     def close(self) -> list[WrittenFile]:
@@ -60,7 +60,7 @@ class HashedFile:
         self._digest = hashlib.sha256()
         self.size_bytes = 0
 
-    def write(self, data: bytes | array[int]) -> None:
+    def write(self, data: bytes | memoryview | array[int]) -> None:
         """Append the data."""
         self._file.write(data)
         self._digest.update(data)

@@ -46,10 +46,10 @@ class SpillWriter:
         self._keys = random.Random(seed)
         self._file = HashedFile(Path(f"{stem}.spill"))
         self._segments = HashedFile(Path(f"{stem}.segments"))
-        self._pending: list[tuple[bytes, array[int]]] = []
+        self._pending: list[tuple[bytes | memoryview, array[int]]] = []
         self._pending_bytes = 0
 
-    def add(self, ids: bytes, lengths: bytes) -> None:
+    def add(self, ids: bytes | memoryview, lengths: bytes) -> None:
         """Add documents."""
         self._pending.append((ids, array("I", lengths)))
         self._pending_bytes += len(ids)
