@@ -206,7 +206,7 @@ bench: $(VENV)/.benched $(OLDER)
 
 # 0.1 to 12 GB of generated text; needs 20 GB of disk and half an hour.
 bench-large: $(VENV)/.benched
-	$(BIN)/python -m benchmarks.text --sizes 100 400
+	$(BIN)/python -m benchmarks.text --sizes 20 100 400
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.table --out benchmarks/RESULTS.md --readme README.md --guide docs/cluster.md
 

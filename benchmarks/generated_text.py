@@ -16,12 +16,13 @@ from typing import IO
 
 import numpy as np
 
+from benchmarks.new_words import NewWords
 from benchmarks.text import DEFAULT_WORK, SIZES_MB, read_documents, read_kinds, text_path
-from benchmarks.text_model import Array, TextModel, gather, hash_words
+from benchmarks.text_model import TextModel
+from benchmarks.text_spans import Array, gather
 
 LANGUAGES = ("da", "en", "is", "no", "sv")
 BLOCK_BYTES = 500_000
-SEEN_SLOTS = 1 << 29
 MOST_HISTORY = 1 << 23
 REPEATED_SOON = 0.2  # of the words that are repeated, this share is new in the same block
 MOST_TEMPLATE_BYTES = 40_000_000
@@ -36,38 +37,21 @@ def language_of(kind: str) -> str:
     return last if last in LANGUAGES else "code"
 
 
-class Seen:
-    """Which words exist already, roughly: a few new words are taken for known words, but known words never for new."""
-
-    def __init__(self) -> None:
-        self._seen = np.zeros(SEEN_SLOTS, np.bool_)
-
-    def add(self, hashes: Array) -> None:
-        self._seen[hashes % np.uint64(SEEN_SLOTS)] = True
-
-    def has(self, hashes: Array) -> Array:
-        found: Array = self._seen[hashes % np.uint64(SEEN_SLOTS)]
-        return found
-
-
 class Writer:
     """Writes the text of one language, block by block."""
 
-    def __init__(self, name: str, model: TextModel, seen: Seen, seed: int) -> None:
+    def __init__(self, name: str, model: TextModel, seed: int) -> None:
         self.name = name
-        self.size_bytes = self.new_words = 0
-        self._model, self._seen = model, seen
+        self.size_bytes = 0
+        self._model = model
         self._random = np.random.default_rng(seed)
+        self._new_words = NewWords(name, model, self._random)
         self._blocks = self._cut_blocks()
         self._next_block = 0
         self._words = 0  # of the text so far
         self._distinct = 0.0
-        self._arena = np.zeros(1 << 20, np.uint8)  # the new words, each followed by a newline
-        self._arena_bytes = 0
-        self._starts = np.zeros(1 << 16, np.int64)
         self._history = np.zeros(MOST_HISTORY, np.int32)  # new words that were written, or a sample of them
         self._written = 0
-        seen.add(model.known_hashes)
 
     def _cut_blocks(self) -> list[tuple[int, int]]:
         data = self._model.bytes
@@ -88,20 +72,23 @@ class Writer:
         words = int(np.diff(np.searchsorted(model.word_starts, [start, stop]))[0])
         if first_pass:
             new = model.slot_is_first[low:high].copy()
+            share_of_new_runs = model.share_of_new_runs
             self._distinct = model.curve.distinct * min(1.0, (self._words + words) / model.curve.words)
         else:
             added = model.curve.new_words(self._words, self._words + words, self._distinct)
             self._distinct += added
             new = self._random.random(len(starts)) < added / max(1, len(starts))
+            share_of_new_runs = model.runs.share_at(self._distinct)
         self._words += words
-        chosen = self._fill_slots(new)
+        chosen = self._fill_slots(new, share_of_new_runs)
+        arena = self._new_words.arena
         # What is copied: text up to a slot, a word, text up to the next slot, ...
         sources = np.empty(2 * len(starts) + 1, np.int64)
         lengths = np.empty(2 * len(starts) + 1, np.int64)
         sources[0::2] = np.concatenate([[start], ends])
         lengths[0::2] = np.concatenate([starts, [stop]]) - sources[0::2]
-        sources[1::2] = len(model.bytes) + self._starts[chosen]
-        lengths[1::2] = self._starts[chosen + 1] - self._starts[chosen] - 1
+        sources[1::2] = len(model.bytes) + arena.starts[chosen]
+        lengths[1::2] = arena.starts[chosen + 1] - arena.starts[chosen] - 1
         out.write(self._copy(sources, lengths))
         self.size_bytes += int(lengths.sum())
 
@@ -112,19 +99,19 @@ class Writer:
         at = np.cumsum(lengths) - lengths
         start, stop = int(sources[0]), int(sources[-1] + lengths[-1])
         kept, _ = gather(model.bytes[start:stop], sources[0::2] - start, lengths[0::2])
-        words, inside = gather(self._arena, sources[1::2] - len(model.bytes), lengths[1::2])
+        words, inside = gather(self._new_words.arena.bytes, sources[1::2] - len(model.bytes), lengths[1::2])
         is_word = np.zeros(len(result), bool)
         is_word[np.repeat(at[1::2], lengths[1::2]) + inside] = True
         result[is_word] = words
         result[~is_word] = kept
         return result.tobytes()
 
-    def _fill_slots(self, new: Array) -> Array:
+    def _fill_slots(self, new: Array, share_of_new_runs: float) -> Array:
         """The word of each slot: a new word, or an earlier one with a probability in proportion to its frequency."""
         if not self._written and len(new):
             new[0] = True
         chosen = np.empty(len(new), np.int64)
-        fresh = self._make_words(int(new.sum()))
+        fresh = self._new_words.take(int(new.sum()), share_of_new_runs)
         chosen[new] = fresh
         known = min(self._written, MOST_HISTORY)
         old = int((~new).sum())
@@ -144,40 +131,6 @@ class Writer:
             kept = self._random.random(len(rest)) < MOST_HISTORY / (self._written + len(chosen))
             self._history[self._random.integers(0, MOST_HISTORY, int(kept.sum()))] = rest[kept]
         self._written += len(chosen)
-
-    def _make_words(self, count: int) -> Array:
-        first = self.new_words
-        missing = count
-        for _ in range(12):
-            if missing <= 0:
-                break
-            data, starts = self._model.characters.words(2 * missing + 16, self._random)
-            filled = np.diff(starts) > 1
-            begins, ends = starts[:-1][filled], starts[1:][filled] - 1
-            hashes = hash_words(data, begins, ends)
-            _, unique = np.unique(hashes, return_index=True)
-            good = np.zeros(len(hashes), bool)
-            good[unique] = True
-            good &= ~self._seen.has(hashes)
-            index = np.flatnonzero(good)
-            index = index[self._model.characters.choose(ends[index] - begins[index], missing, self._random)]
-            self._seen.add(hashes[index])
-            self._keep(data, begins[index], ends[index] - begins[index] + 1)
-            missing -= len(index)
-        # Where the model makes nothing new, the last word is taken again.
-        return np.minimum(np.arange(first, first + count), self.new_words - 1)
-
-    def _keep(self, data: Array, starts: Array, lengths: Array) -> None:
-        taken, _ = gather(data, starts, lengths)
-        size = self._arena_bytes + len(taken)
-        if size > len(self._arena):
-            self._arena = np.concatenate([self._arena, np.zeros(max(size, len(self._arena) // 2), np.uint8)])
-        self._arena[self._arena_bytes : size] = taken
-        number = self.new_words + len(lengths)
-        if number + 1 > len(self._starts):
-            self._starts = np.concatenate([self._starts, np.zeros(max(number, len(self._starts) // 2), np.int64)])
-        self._starts[self.new_words + 1 : number + 1] = self._arena_bytes + np.cumsum(lengths)
-        self.new_words, self._arena_bytes = number, size
 
 
 def fit_models(text: Path) -> dict[str, TextModel]:
@@ -208,8 +161,7 @@ def shares_of(text: Path) -> dict[str, float]:
 
 def generate(models: dict[str, TextModel], shares: dict[str, float], size_bytes: int, out: Path, seed: int = 1) -> None:
     """Write a text of about this size. The languages alternate, so that each prefix has the same mix."""
-    seen = Seen()
-    writers = [Writer(name, models[name], seen, seed + number) for number, name in enumerate(sorted(shares))]
+    writers = [Writer(name, models[name], seed + number) for number, name in enumerate(sorted(shares))]
     total = 0
     with out.open("wb") as file:
         while total < size_bytes:

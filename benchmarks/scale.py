@@ -2,10 +2,10 @@
 
 Usage: python -m benchmarks.scale [--sizes 100 400 1000 4000 12000] [--peers 100 400 1000 4000]
 
-The text is generated (benchmarks.generated_text). `real` in the result is real text, and `twin` is text that is
-generated from this real text, to be compared with it. Each size is measured once and kept in the work folder, so a
-stopped run resumes. Piecework reads Parquet files of documents of about 8 KB; SentencePiece reads the same lines from a
-text file. 12 GB need 20 GB of disk and half an hour.
+The text is generated (benchmarks.generated_text). `real` in the result is real text. To be compared with it, `twin` is
+generated from this real text, and `grown` from a smaller one. Each size is measured once and kept in the work folder,
+so a stopped run resumes. Piecework reads Parquet files of documents of about 8 KB; SentencePiece reads the same lines
+from a text file. 12 GB need 20 GB of disk and half an hour.
 """
 
 import argparse
@@ -23,7 +23,8 @@ from benchmarks.measure import RESULTS, Contender, machine, run, save
 from benchmarks.text import DEFAULT_WORK, REPOSITORY, SIZES_MB, text_path
 from benchmarks.train import VOCAB_SIZE, compare, sentencepiece_trainer
 
-KINDS = ("real", "twin", "generated")
+KINDS = ("real", "twin", "grown", "generated")
+GROWN = {100: 20}  # the smaller text must have the same mix
 SIZES = (100, 400, 1000, 4000, 12000)
 PEER_SIZES = (100, 400, 1000, 4000)
 PEER_LIMIT_S = 900
@@ -97,7 +98,7 @@ def piecework(*arguments: object) -> Contender:
 
 
 class Size:
-    """One size of text, real, generated or a twin of the real one, with its measurements."""
+    """One size of text, of one kind, with its measurements."""
 
     def __init__(self, work: Path, size_mb: int, kind: str) -> None:
         self.work, self.size_mb, self.kind = work, size_mb, kind
@@ -149,8 +150,9 @@ class Size:
         if not self.text.exists():
             command = [sys.executable, "-m", "benchmarks.generated_text", "--work", str(self.work)]
             command += ["--size", str(self.size_mb), "--out", str(self.text)]
-            if self.kind == "twin":
-                command += ["--model", str(self.size_mb), "--mix", str(self.size_mb)]
+            if self.kind != "generated":
+                fitted_mb = GROWN[self.size_mb] if self.kind == "grown" else self.size_mb
+                command += ["--model", str(fitted_mb), "--mix", str(self.size_mb)]
             subprocess.run(command, check=True, cwd=REPOSITORY, stderr=subprocess.DEVNULL)
         (self.folder / "study.toml").write_text(STUDY)
         data = self.folder / "data"
@@ -247,7 +249,7 @@ def main() -> None:
     for kind in KINDS:
         for size_mb in arguments.sizes:
             there = size_mb in SIZES_MB and text_path(arguments.work, size_mb).exists()
-            if not there and kind != "generated":
+            if (kind != "generated" and not there) or (kind == "grown" and size_mb not in GROWN):
                 continue
             size = Size(arguments.work.resolve(), size_mb, kind)
             print(f"{size_mb} MB, {kind}", flush=True)
