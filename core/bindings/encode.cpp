@@ -12,6 +12,7 @@
 #include "bindings/text.hpp"
 #include "encode/encoder.hpp"
 #include "encode/merge_list.hpp"
+#include "encode/piece_halves.hpp"
 #include "encode/whole_pieces.hpp"
 #include "model/vocabulary.hpp"
 #include "text/utf8.hpp"
@@ -173,6 +174,18 @@ void bind_encode(nb::module_& m) {
       .def("encode_columns", &encode_columns, nb::arg("text"))
       .def("merge_columns", &merge_columns, nb::arg("text"))
       .def("merges_json", &written<merges_json, Encoder>)
+      .def(
+          "piece_halves",
+          [](const Encoder& encoder, const std::string& border) {
+            std::vector<std::array<int64_t, 2>> halves;
+            {
+              nb::gil_scoped_release unlocked;
+              halves = piece_halves(encoder, border);
+            }
+            const size_t size = halves.size();
+            return to_array<int64_t>(std::move(halves), {size, 2});
+          },
+          nb::kw_only(), nb::arg("border"))
       .def(
           "whole_pieces",
           [](const Encoder& encoder, std::string before, std::string after, std::vector<uint32_t> ids_before,
