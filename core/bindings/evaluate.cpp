@@ -171,6 +171,13 @@ void bind_evaluate(nb::module_& m) {
             }
           },
           nb::arg("groups"), nb::kw_only(), nb::arg("cut_lines"), nb::arg("pre_tokens"))
+      .def(
+          "__init__",
+          [](UnitSet* self, UnitSet& finer, uint32_t groups, const std::vector<uint32_t>& new_groups) {
+            nb::gil_scoped_release unlocked;
+            new (self) UnitSet(finer, groups, new_groups);
+          },
+          nb::arg("finer"), nb::arg("groups"), nb::kw_only(), nb::arg("new_groups"))
       .def("__len__", &UnitSet::size, nb::call_guard<nb::gil_scoped_release>())
       .def("add_columns", &add_units, nb::arg("group"), nb::arg("buckets"), nb::arg("contexts"), nb::arg("units"),
            nb::arg("counts"))

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -335,7 +335,10 @@ class ByteLevelEncoder:
     def merges(self, pre_token: bytes) -> list[tuple[int, int, int, int, int, int]]: ...
 
 class UnitSet:
+    @overload
     def __init__(self, groups: int, *, cut_lines: bool, pre_tokens: bool) -> None: ...
+    @overload
+    def __init__(self, finer: UnitSet, groups: int, *, new_groups: Sequence[int]) -> None: ...
     def __len__(self) -> int: ...
     def add_columns(self, group: int, buckets: object, contexts: object, units: object, counts: object) -> None: ...
     def text_totals(self) -> npt.NDArray[np.int64]: ...

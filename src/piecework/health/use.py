@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from piecework.corpus.sampling import BUCKETS
-from piecework.evaluation.metrics import Array, UnitKind
+from piecework.evaluation.metrics import Array
 from piecework.evaluation.passes import Evaluator, PassResult
 from piecework.evaluation.text_sample import unit_sample
 from piecework.evaluation.units import BLOCKS, EvaluationUnits, UnitSource
@@ -44,11 +44,11 @@ class PieceUse:
 
 
 def piece_use(
-    tokenizer: Native, counts: UnitSource, *, kinds: Sequence[UnitKind] = ("eval",), threads: int = 1
+    tokenizer: Native, counts: UnitSource, *, units: EvaluationUnits | None = None, threads: int = 1
 ) -> PieceUse:
     """Encodes the evaluation text of the counts and counts the tokens of each piece.
 
-    With more `kinds` of text the same pass gives their totals as well.
+    With `units` of these counts by subset, the pass also gives the totals of their other tables.
 
     >>> import piecework as pw
     >>> text = ["en ros är en ros"] * 4
@@ -57,7 +57,7 @@ def piece_use(
     >>> int(use.totals[tokenizer.encode("ros")[0]])
     8
     """
-    units = EvaluationUnits(counts, list(kinds), list(counts.languages), by="subset", in_blocks={"eval"})
+    units = units or EvaluationUnits(counts, ["eval"], list(counts.languages), by="subset", in_blocks={"eval"})
     if isinstance(tokenizer, Tokenizer) or counts.pre_tokenizer is not None:
         found = Evaluator(tokenizer, name="the tokenizer", sizes=None, threads=threads).run(units, in_blocks=True)
         return PieceUse(units.groups, found.by_block()["eval"], units, found)
