@@ -9,8 +9,8 @@
 
 namespace piecework {
 
-// Token i is piece `ids[i]` and covers the characters from `starts[i]` to `ends[i]` of its text, as encode_spans() gives
-// them.
+// Token i is piece `ids[i]` and covers the characters from `starts[i]` to `ends[i]` of its text, as encode_spans()
+// gives them.
 struct TokenColumns {
   std::vector<uint32_t> ids, starts, ends;
 };

@@ -222,12 +222,21 @@ class EvaluationUnits:
         """What cut the documents, if units are pre-tokens."""
         self.by: GroupBy = by
         self._kinds = list(kinds)
-        self.subsets = self._subsets() if by == "subset" else []
-        """The subset of each group, if they are subsets."""
-        self.groups: list[str] = self.languages if by == "language" else list(map(_group, self.subsets))
         self._in_blocks = set(in_blocks)
         self._arrangements: dict[tuple[bool, bool], Arrangement] = {}
         self._lock = Lock()
+
+    @cached_property
+    def subsets(self) -> list[SubsetName]:
+        """The subsets with text, in the order of their names."""
+        kinds = [kind == "eval_plain" for kind in self._kinds]
+        found = {name for plain in kinds for name in self._counts.evaluation_subsets(self.languages, plain=plain)}
+        return sorted(found, key=_group)
+
+    @cached_property
+    def groups(self) -> list[str]:
+        """The names of the languages or subsets."""
+        return self.languages if self.by == "language" else list(map(_group, self.subsets))
 
     def arranged(self, *, in_blocks: bool = False, cut_lines: bool = True) -> Arrangement:
         """All units by group; with `in_blocks`, also by block in the tables that need it.
@@ -296,12 +305,6 @@ class EvaluationUnits:
         """The rows of a table with the names of their groups. They are read again on each call."""
         for subset, batch in self._counts.evaluation_batches(self.languages, plain=kind == "eval_plain"):
             yield subset.language if self.by == "language" else _group(subset), batch
-
-    def _subsets(self) -> list[SubsetName]:
-        """The subsets with text, in the order of their names."""
-        kinds = [kind == "eval_plain" for kind in self._kinds]
-        found = {name for plain in kinds for name in self._counts.evaluation_subsets(self.languages, plain=plain)}
-        return sorted(found, key=_group)
 
     def _rows(self, kind: UnitKind) -> Iterator[tuple[int, int, pa.RecordBatch]]:
         """Group, bucket, and rows of these."""

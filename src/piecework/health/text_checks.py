@@ -132,7 +132,7 @@ def _characters(tokenizer: Native, text: _TextCharacters, use: PieceUse) -> Find
 def _tokens_by_language(use: PieceUse, languages: Mapping[str, str]) -> dict[str, int]:
     """The tokens of each language, with the language of each subset; a group that is no subset is a language."""
     found: dict[str, int] = {}
-    for group, tokens in zip(use.groups, use.tokens.sum(axis=(1, 2), dtype=np.int64).tolist(), strict=True):
+    for group, tokens in zip(use.groups, use.block_tokens.sum(axis=1).tolist(), strict=True):
         language = languages.get(group, group)  # a language can have "_" in its name, as pt_BR
         found[language] = found.get(language, 0) + tokens
     return found
@@ -248,7 +248,7 @@ def _leads_to_used(halves: Array, totals: Array) -> Array:
 
 def _one_source(tokenizer: Native, use: PieceUse) -> Finding:
     """Pieces of which nearly all tokens are in one block of documents of one subset."""
-    block_tokens = use.tokens.sum(axis=2, dtype=np.int64)
+    block_tokens = use.block_tokens
     # A block that holds half of a subset says nothing about where a piece comes from.
     usual = block_tokens <= block_tokens.sum(axis=1, keepdims=True) / 2
     usual &= (block_tokens > 0).sum(axis=1, keepdims=True) >= FEWEST_BLOCKS
@@ -257,8 +257,10 @@ def _one_source(tokenizer: Native, use: PieceUse) -> Finding:
             "one-source", "pass", f"too few documents to judge: no subset has {FEWEST_BLOCKS} blocks of them"
         )
     totals = use.totals
-    most = np.where(usual[:, :, np.newaxis], use.tokens, 0).max(axis=(0, 1))
     learned = is_regular(tokenizer)
+    most = np.zeros(tokenizer.vocab_size, use.tokens.dtype)
+    for blocks, chosen in zip(use.tokens, usual, strict=True):
+        np.maximum(most, blocks[chosen].max(axis=0, initial=0), out=most)
     found = learned & (totals >= ONE_SOURCE_TOKENS) & (most >= ONE_SOURCE_SHARE * totals)
     order = sorted(np.flatnonzero(found).tolist(), key=lambda i: (-int(totals[i]), i))
     names = tuple(tokenizer.piece_texts[i] for i in order)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["PieceUse", "piece_use"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PieceUse:
     """How often each piece is a token of the evaluation text."""
 
@@ -37,10 +38,15 @@ class PieceUse:
     found: PassResult | None
     """The result of encoding them."""
 
-    @property
+    @cached_property
     def totals(self) -> Array:
         """The tokens of each piece."""
         return np.asarray(self.tokens.sum(axis=(0, 1), dtype=np.int64))
+
+    @cached_property
+    def block_tokens(self) -> Array:
+        """The tokens of each block of each subset."""
+        return np.asarray(self.tokens.sum(axis=2, dtype=np.int64))
 
 
 def piece_use(
