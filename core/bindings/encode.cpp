@@ -12,6 +12,8 @@
 #include "bindings/text.hpp"
 #include "encode/encoder.hpp"
 #include "encode/merge_list.hpp"
+#include "encode/piece_halves.hpp"
+#include "encode/token_columns.hpp"
 #include "encode/whole_pieces.hpp"
 #include "model/vocabulary.hpp"
 #include "text/utf8.hpp"
@@ -59,23 +61,20 @@ class CharacterOffsets {
 
 using Column = Array<uint32_t>;
 
-// Ids, starts and ends of the tokens of a text; offsets are in characters.
-using TokenColumns = std::tuple<Column, Column, Column>;
-
-TokenColumns encode_columns(const Encoder& encoder, nb::str text) {
-  TextBatch batch;
-  batch.add(text);
-  std::vector<uint32_t> ids, starts, ends;
+// Ids, starts and ends of the tokens of all texts, one text after the other, and where the tokens of each text end.
+nb::tuple encode_columns(const Encoder& encoder, nb::sequence texts) {
+  const TextBatch batch = texts_of(texts);
+  TokenColumns columns;
+  std::vector<int64_t> text_ends;
   {
     nb::gil_scoped_release unlocked;
-    const CharacterOffsets offsets(batch.views[0]);
-    for (const TokenSpan& span : encoder.encode_spans(batch.views[0])) {
-      ids.push_back(span.id);
-      starts.push_back(offsets[span.begin]);
-      ends.push_back(offsets[span.end]);
+    for (const std::string_view text : batch.views) {
+      append_tokens(encoder, text, columns);
+      text_ends.push_back(static_cast<int64_t>(columns.ids.size()));
     }
   }
-  return {to_array(std::move(ids)), to_array(std::move(starts)), to_array(std::move(ends))};
+  return nb::make_tuple(to_array(std::move(columns.ids)), to_array(std::move(columns.starts)),
+                        to_array(std::move(columns.ends)), to_array(std::move(text_ends)));
 }
 
 // Piece, unit, start, middle and end of each merge of a text; offsets are in characters.
@@ -170,9 +169,21 @@ void bind_encode(nb::module_& m) {
       .def("encode_spans", &encode_spans, nb::arg("text"))
       .def("normalize", &normalize, nb::arg("text"))
       .def_prop_ro("newlines_stand_alone", &Encoder::newlines_stand_alone)
-      .def("encode_columns", &encode_columns, nb::arg("text"))
+      .def("encode_columns", &encode_columns, nb::arg("texts"))
       .def("merge_columns", &merge_columns, nb::arg("text"))
       .def("merges_json", &written<merges_json, Encoder>)
+      .def(
+          "piece_halves",
+          [](const Encoder& encoder, const std::string& border) {
+            std::vector<std::array<int64_t, 2>> halves;
+            {
+              nb::gil_scoped_release unlocked;
+              halves = piece_halves(encoder, border);
+            }
+            const size_t size = halves.size();
+            return to_array<int64_t>(std::move(halves), {size, 2});
+          },
+          nb::kw_only(), nb::arg("border"))
       .def(
           "whole_pieces",
           [](const Encoder& encoder, std::string before, std::string after, std::vector<uint32_t> ids_before,

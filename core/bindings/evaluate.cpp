@@ -11,28 +11,57 @@
 #include "bindings/arrays.hpp"
 #include "bindings/arrow.hpp"
 #include "bindings/bindings.hpp"
+#include "count/character_counter.hpp"
 #include "evaluate/byte_level_evaluator.hpp"
 #include "evaluate/evaluator.hpp"
 
 namespace piecework {
 namespace {
 
+// The numbers of a column without nulls.
+template <class Number>
+const Number* column_of(const ArrowInput& input, std::string_view format, size_t length) {
+  if (std::string_view(input.schema->format) != format || input.array->length != static_cast<int64_t>(length)) {
+    throw nb::value_error("units need columns uint8, uint8, string and uint64 of the same length");
+  }
+  return static_cast<const Number*>(input.array->buffers[1]) + input.array->offset;
+}
+
 void add_units(UnitSet& units, uint32_t group, nb::handle buckets, nb::handle contexts, nb::handle texts,
                nb::handle counts) {
   const ArrowInput bucket_input(buckets), context_input(contexts), text_input(texts), count_input(counts);
   const std::vector<std::string_view> strings = arrow_strings(*text_input.schema, *text_input.array);
-  const auto column = [&](const ArrowInput& input, std::string_view format) {
-    if (std::string_view(input.schema->format) != format ||
-        input.array->length != static_cast<int64_t>(strings.size())) {
-      throw nb::value_error("units need columns uint8, uint8, string and uint64 of the same length");
-    }
-    return input.array->buffers[1];
-  };
-  const auto* bucket = static_cast<const uint8_t*>(column(bucket_input, "C")) + bucket_input.array->offset;
-  const auto* context = static_cast<const uint8_t*>(column(context_input, "C")) + context_input.array->offset;
-  const auto* count = static_cast<const uint64_t*>(column(count_input, "L")) + count_input.array->offset;
+  const auto* const bucket = column_of<uint8_t>(bucket_input, "C", strings.size());
+  const auto* const context = column_of<uint8_t>(context_input, "C", strings.size());
+  const auto* const count = column_of<uint64_t>(count_input, "L", strings.size());
   nb::gil_scoped_release unlocked;
   units.add(group, {strings, bucket, context, count});
+}
+
+void add_texts(CharacterCounter& counter, nb::handle texts, nb::handle counts) {
+  const ArrowInput text_input(texts), count_input(counts);
+  const std::vector<std::string_view> strings = arrow_strings(*text_input.schema, *text_input.array);
+  const auto* const count = column_of<uint64_t>(count_input, "L", strings.size());
+  nb::gil_scoped_release unlocked;
+  for (size_t i = 0; i < strings.size(); ++i) counter.add(strings[i], count[i]);
+}
+
+nb::str to_str(char32_t code) {
+  std::string text;
+  append_utf8(text, code);
+  return nb::str(text.data(), text.size());
+}
+
+nb::dict character_totals(const CharacterCounter& counter) {
+  nb::dict totals;
+  for (const char32_t code : counter.codes()) totals[to_str(code)] = counter.total(code);
+  return totals;
+}
+
+nb::dict run_totals(const CharacterCounter& counter) {
+  nb::dict totals;
+  for (const auto& [run, count] : counter.runs()) totals[nb::make_tuple(to_str(run.first), run.second)] = count;
+  return totals;
 }
 
 // The results of `evaluate` as arrays. Their axes are those of `Evaluation`; the fields of a struct are the last axis.
@@ -142,10 +171,23 @@ void bind_evaluate(nb::module_& m) {
             }
           },
           nb::arg("groups"), nb::kw_only(), nb::arg("cut_lines"), nb::arg("pre_tokens"))
+      .def(
+          "__init__",
+          [](UnitSet* self, UnitSet& finer, uint32_t groups, const std::vector<uint32_t>& new_groups) {
+            nb::gil_scoped_release unlocked;
+            new (self) UnitSet(finer, groups, new_groups);
+          },
+          nb::arg("finer"), nb::arg("groups"), nb::kw_only(), nb::arg("new_groups"))
       .def("__len__", &UnitSet::size, nb::call_guard<nb::gil_scoped_release>())
       .def("add_columns", &add_units, nb::arg("group"), nb::arg("buckets"), nb::arg("contexts"), nb::arg("units"),
            nb::arg("counts"))
       .def("text_totals", &text_totals);
+
+  nb::class_<CharacterCounter>(m, "CharacterCounter")
+      .def(nb::init<>())
+      .def("add", &add_texts, nb::arg("texts"), nb::arg("counts"))
+      .def_prop_ro("characters", &character_totals)
+      .def_prop_ro("runs", &run_totals);
 
   nb::class_<EvaluationArrays>(m, "Evaluation")
       .def_ro("totals", &EvaluationArrays::totals)

@@ -1,5 +1,6 @@
 // Models: pieces in columns.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -97,6 +98,7 @@ void bind_model(nb::module_& m) {
       .def("vocab_text", &written<vocab_text, Vocabulary>)
       .def("ids_json", &written<ids_json, Vocabulary>)
       .def("tied_pieces", &tied_pieces)
+      .def("first_unjoined", &first_unjoined, nb::kw_only(), nb::arg("merges"), nb::arg("characters"))
       .def("lone_characters", [](const Vocabulary& vocabulary) {
         std::string text;
         for (const char32_t code : lone_characters(vocabulary)) append_utf8(text, code);

@@ -35,9 +35,25 @@ void cut_at_newlines(std::string_view text, bool opens, Put&& put) {
 
 }  // namespace
 
+UnitSet::UnitSet(UnitSet& finer, uint32_t groups, const std::vector<uint32_t>& new_groups)
+    : groups_(groups), cut_lines_(finer.cut_lines_), pre_tokens_(finer.pre_tokens_) {
+  if (new_groups.size() != finer.groups_) throw std::invalid_argument("every group needs a new group");
+  for (const uint32_t group : new_groups) {
+    if (group >= groups) throw std::out_of_range("no such group");
+  }
+  finer.arrange();
+  texts_ = finer.texts_;
+  rows_ = finer.rows_;
+  ends_ = finer.ends_;
+  large_counts_ = finer.large_counts_;
+  for (Row& row : rows_) row.group = static_cast<uint16_t>(new_groups[row.group]);
+  sort_rows();
+  std::call_once(arranged_, [] {});
+}
+
 void UnitSet::add(uint32_t group, const Columns& columns) {
   if (group >= groups_) throw std::out_of_range("no such group");
-  if (!units_.empty()) throw std::logic_error("units are added before they are arranged");
+  if (!texts_->units.empty()) throw std::logic_error("units are added before they are arranged");
   std::vector<std::string_view> texts;
   std::vector<uint8_t> opens;
   std::vector<Added> rows;
@@ -108,7 +124,8 @@ void UnitSet::check(std::string_view text, uint8_t bucket, uint8_t context, uint
 
 void UnitSet::arrange() {
   std::call_once(arranged_, [this] {
-    sort_rows(number_units());
+    place_rows(number_units());
+    sort_rows();
     return_freed_memory();
   });
 }
@@ -127,20 +144,21 @@ std::vector<uint32_t> UnitSet::number_units() {
   sort_by_text(order, [&](uint32_t i) { return table_.at(i).bytes; });
   size_t bytes = 0;
   for (size_t i = 0; i < table_.size(); ++i) bytes += table_.at(i).bytes.size();
-  text_.reserve(bytes);
-  units_.reserve(order.size());
+  auto& [text_bytes, units] = *texts_;
+  text_bytes.reserve(bytes);
+  units.reserve(order.size());
   ends_.reserve(order.size());
   std::vector<uint32_t> numbers(order.size());
   size_t rows = 0;
   std::vector<Range> words;
   table_.visit_each(order, [&](uint32_t index) {
     const Word word = table_.at(index);
-    const std::string_view text(text_.data() + text_.size(), word.bytes.size());
-    text_ += word.bytes;
-    numbers[index] = static_cast<uint32_t>(units_.size());
+    const std::string_view text(text_bytes.data() + text_bytes.size(), word.bytes.size());
+    text_bytes += word.bytes;
+    numbers[index] = static_cast<uint32_t>(units.size());
     ends_.push_back(rows);
     rows += word.count;
-    units_.push_back(unit_of(text, word.opens_line, words));
+    units.push_back(unit_of(text, word.opens_line, words));
   });
   table_ = {};
   return_freed_memory();
@@ -167,14 +185,17 @@ UnitSet::Unit UnitSet::unit_of(std::string_view text, bool opens, std::vector<Ra
 }
 
 // At first, `ends_` holds where the rows of each unit begin. Each row that is written moves it towards their end.
-void UnitSet::sort_rows(const std::vector<uint32_t>& numbers) {
+void UnitSet::place_rows(const std::vector<uint32_t>& numbers) {
   for (std::vector<Added>& added : added_) {
     for (const Added& each : added) rows_[ends_[numbers[each.index]]++] = each.row;
     added = {};
   }
   added_.clear();
+}
+
+// Sorts the rows of each unit. Rows of the same unit, group and bucket become one.
+void UnitSet::sort_rows() {
   const auto key = [](const Row& row) { return row.group * kBuckets + row.bucket; };
-  // Rows of the same unit, group and bucket become one.
   size_t first = 0, kept = 0;
   for (size_t& end : ends_) {
     const auto unit_rows = std::span(rows_).subspan(first, end - first);
@@ -196,8 +217,8 @@ void UnitSet::sort_rows(const std::vector<uint32_t>& numbers) {
 std::vector<UnitSet::TextTotals> UnitSet::text_totals() {
   arrange();
   std::vector<TextTotals> totals(static_cast<size_t>(groups_) * kBuckets);
-  for (size_t number = 0; number < units_.size(); ++number) {
-    const Unit& unit = units_[number];
+  for (size_t number = 0; number < texts_->units.size(); ++number) {
+    const Unit& unit = texts_->units[number];
     uint64_t characters = 0;
     for (const char c : unit.text) characters += !is_continuation(static_cast<unsigned char>(c));
     for (const Row& row : rows(number)) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -27,6 +28,8 @@ class UnitSet {
   static constexpr struct OfPreTokens {
   } kOfPreTokens{};
   UnitSet(uint32_t groups, OfPreTokens) : groups_(groups), cut_lines_(false), pre_tokens_(true) {}
+  // The same units in fewer groups: `new_groups` has the new group of each group. Both sets share the texts.
+  UnitSet(UnitSet& finer, uint32_t groups, const std::vector<uint32_t>& new_groups);
 
   // Rows of one group. `contexts`: UnitContext; a unit that opens a document may get a dummy prefix.
   struct Columns {
@@ -65,7 +68,7 @@ class UnitSet {
   bool has_pre_tokens() const { return pre_tokens_; }
   // Sorts the units, after all were added. Several threads may call it.
   void arrange();
-  const Unit& unit(size_t number) const { return units_[number]; }
+  const Unit& unit(size_t number) const { return texts_->units[number]; }
   // In the order of groups and buckets.
   std::span<const Row> rows(size_t unit) const {
     const size_t begin = unit ? ends_[unit - 1] : 0;
@@ -74,7 +77,7 @@ class UnitSet {
   uint64_t count(const Row& row) const { return row.large ? large_counts_[row.count] : row.count; }
   size_t size() {
     arrange();
-    return units_.size();
+    return texts_->units.size();
   }
   // ▁ counts as a space if the set cuts lines.
   std::vector<TextTotals> text_totals();
@@ -88,7 +91,8 @@ class UnitSet {
   void check(std::string_view text, uint8_t bucket, uint8_t context, uint64_t count);
   Unit unit_of(std::string_view text, bool opens, std::vector<Range>& words) const;
   std::vector<uint32_t> number_units();
-  void sort_rows(const std::vector<uint32_t>& numbers);
+  void place_rows(const std::vector<uint32_t>& numbers);
+  void sort_rows();
   void set_count(Row& row, uint64_t count);
 
   uint32_t groups_;
@@ -103,8 +107,11 @@ class UnitSet {
   std::vector<size_t> ends_;  // of the rows of each unit
   std::vector<uint64_t> large_counts_;
   std::once_flag arranged_;
-  std::string text_;  // of all units, one after the other
-  std::vector<Unit> units_;
+  struct Texts {
+    std::string bytes;  // of all units, one after the other
+    std::vector<Unit> units;
+  };
+  std::shared_ptr<Texts> texts_ = std::make_shared<Texts>();
 };
 
 }  // namespace piecework

@@ -9,6 +9,7 @@
 
 #include "text/bytes.hpp"
 #include "text/json.hpp"
+#include "text/text_table.hpp"
 #include "text/utf8.hpp"
 
 namespace piecework {
@@ -182,6 +183,37 @@ std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary) {
     if (as_before || as_after) tied.push_back(merged[i]);
   }
   return tied;
+}
+
+std::optional<uint32_t> first_unjoined(const Vocabulary& vocabulary, size_t merges, size_t characters) {
+  constexpr size_t kNever = SIZE_MAX;
+  std::vector<size_t> times(vocabulary.size(), kNever);  // when a piece is there
+  std::vector<uint32_t> merged;
+  for (uint32_t id = 0; id < vocabulary.size(); ++id) {
+    if (vocabulary.types[id] != PieceType::normal) continue;
+    if (merged.size() < merges) {
+      merged.push_back(id);
+      times[id] = merged.size();
+    } else if (characters > 0) {
+      --characters;
+      times[id] = 0;
+    }
+  }
+  const TextTable ids(vocabulary.texts, [&](uint32_t id) { return times[id] != kNever; });
+  const auto is_earlier = [&](std::string_view text, uint32_t than) {
+    const uint32_t id = ids.find(text);
+    return id != TextTable::kNotFound && times[id] < times[than];
+  };
+  for (const uint32_t id : merged) {
+    const std::string_view text = vocabulary.texts[id];
+    bool joins = false;
+    for (size_t at = 1; at < text.size() && !joins; ++at) {
+      if (is_continuation(static_cast<unsigned char>(text[at]))) continue;
+      joins = is_earlier(text.substr(0, at), id) && is_earlier(text.substr(at), id);
+    }
+    if (!joins) return id;
+  }
+  return std::nullopt;
 }
 
 std::string ids_json(const Vocabulary& vocabulary) {

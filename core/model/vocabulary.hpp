@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ std::string vocab_text(const Vocabulary& vocabulary);
 // Normal pieces that share their score with another piece, the highest score first. Whitespace runs and single
 // characters are left out.
 std::vector<uint32_t> tied_pieces(const Vocabulary& vocabulary);
+
+// The first piece that does not join two earlier ones, where normal pieces are merges, then characters, then others.
+// A character is earlier than all merges.
+std::optional<uint32_t> first_unjoined(const Vocabulary& vocabulary, size_t merges, size_t characters);
 
 // Characters of normal pieces that are no normal pieces themselves, in order.
 std::vector<char32_t> lone_characters(const Vocabulary& vocabulary);

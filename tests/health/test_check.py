@@ -187,12 +187,19 @@ def test_a_language_with_an_underscore_in_its_name() -> None:
     assert f"in zh_TW they take {format_percent(6 * len(TEXTS) / tokens, digits=2)} of the tokens" in found.summary
 
 
-def test_newlines_that_cost_bytes() -> None:
-    lines = ["\n\n".join(text.split(" ")[:8]) for text in TEXTS]
-    tokenizer, counts = trained(), pw.count_units({"en": lines})
+@pytest.mark.parametrize(
+    ("between", "reserve"),
+    [("\n\n", 0), ("\n\n", 3), ("\t\n", 0), ("\n\n\n \t\t\t\t\t\n\n\n\n\n\n\n", 0), ("\n" * 9 + "▁\t\t\t", 2)],
+)
+def test_newlines_and_tabs_that_cost_bytes(between: str, reserve: int) -> None:
+    """The saving is that of a tokenizer with the symbols; with reserved slots the text is encoded again."""
+    lines = [between.join(text.split(" ")[:8]) for text in TEXTS]
+    tokenizer, counts = pw.edit(trained(), reserve=reserve).tokenizer, pw.count_units({"en": lines})
     found = finding("line-breaks", tokenizer, counts)
     assert found.status == "warn"
-    edited = pw.edit(tokenizer, add_symbols=["\n", "\n\n", "\n\n\n\n"]).tokenizer
+    edited = pw.edit(
+        tokenizer, add_symbols=[each * n for each in sorted({*"\n\t"} & {*between}) for n in (1, 2, 4)]
+    ).tokenizer
     now, after = (sum(len(each.encode(text)) for text in lines) for each in (tokenizer, edited))
     assert found.saving == pytest.approx((now - after) / now)
     assert finding("line-breaks", edited, counts).status == "pass"

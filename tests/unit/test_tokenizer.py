@@ -1,5 +1,6 @@
 """One tokenizer: its vocabulary, whitespace runs, files, sizes, and the edges of encoding and decoding."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -351,3 +352,27 @@ def test_progress_may_stop_the_training() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         pw.train(pw.count_words(LINES), pw.Recipe(vocab_size=60), progress=stop)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"byte_fallback": False},
+        {"add_dummy_prefix": False},
+        {"remove_extra_whitespaces": True},
+        {"user_defined_symbols": ["<|sv|>", "\n", "▁"]},
+        {"normalization_rule_name": "nmt_nfkc"},
+    ],
+)
+def test_columns_of_a_long_text_are_the_tokens(settings: dict[str, Any]) -> None:
+    """The offsets of a long text are computed in another way than those of a short one."""
+    rng = random.Random(3)
+    words = ["en", " ros", " är", " är", " en", " Ros", " röd", " blå"]
+    others = ["\n", "\t", "▁", "  ", "京", "😀", "\ud800", "e\u0301", "\0", "<|sv|>", "ﬁ", "\u3000", "<0x41>"]
+    tokenizer = pw.train([" ".join(rng.choices(words, k=200))], vocab_size=600, hard_vocab_limit=False, **settings)
+    text = "".join(rng.choice(words if rng.random() < 0.7 else others) * rng.choice((1, 1, 3)) for _ in range(9_000))
+    for each in (text, text.replace("\ud800", ""), "".join(rng.choices(words, k=6_000))):
+        columns = tokenizer.token_columns(each)
+        spans = zip(columns.ids.tolist(), columns.starts.tolist(), columns.ends.tolist(), strict=True)
+        assert list(spans) == [(token.id, token.start, token.end) for token in tokenizer.tokens(each)]

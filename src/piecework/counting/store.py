@@ -213,6 +213,11 @@ class Counts:
         types = column_types(table, pre_tokens=self.pre_tokenizer is not None)
         return self._batches(table, self._chosen(language, category), types.names[2:])
 
+    def evaluation_subsets(self, language: Sequence[str], *, plain: bool = False) -> set[SubsetName]:
+        """The subsets of these languages that have rows."""
+        table = "eval_plain" if plain else "eval"
+        return {subset for subset, _ in self._batches(table, self._chosen(language, None), ["bucket"])}
+
     def _chosen(self, language: str | Sequence[str] | None, category: str | Sequence[str] | None) -> list[SubsetName]:
         """The subsets of these languages and categories, in order; one that does not exist is an error."""
         subsets = sorted(self.weights)

@@ -127,10 +127,10 @@ def _compare(
             progress(done, steps)
 
     sums: dict[tuple[str, str], Array] = {}
-    for name, tokenizer in tokenizers.items():
-        for language, sample in samples.items():
-            sums[name, language] = bucket_sums(tokenizer, sample, step)
-        if len(samples) > 1:
+    for language, sample in samples.items():
+        sums |= {(name, language): each for name, each in bucket_sums(tokenizers, sample, step).items()}
+    if len(samples) > 1:
+        for name in tokenizers:
             sums[name, OVERALL] = sum((sums[name, language] for language in samples), np.zeros((BUCKETS, len(TOTALS))))
     languages = [*samples, *([OVERALL] if len(samples) > 1 else [])]
     return Comparison(

@@ -111,7 +111,12 @@ class _LeftOut:
         whole = self._totals[kind].frequencies
         assert whole is not None
         by_block = self._frequencies[kind]
-        by_block = by_block[group] if group < len(by_block) else by_block.sum(axis=0, dtype=np.int64)
+        if group < len(by_block):
+            by_block = by_block[group]
+        else:
+            # Half the memory where no number can be too large.
+            fits = whole[group].max(initial=0) <= np.iinfo(by_block.dtype).max
+            by_block = by_block.sum(axis=0, dtype=by_block.dtype if fits else np.int64)
         # A language often uses less than half of the pieces.
         used = np.flatnonzero(whole[group])
         return by_block.take(used, axis=1), whole[group][used]

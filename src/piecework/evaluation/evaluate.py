@@ -160,8 +160,9 @@ def evaluation_units(
     by: GroupBy = "language",
     *,
     overall: bool = False,
+    by_subset: EvaluationUnits | None = None,
 ) -> EvaluationUnits:
-    """The units that these metrics need; nothing is read yet."""
+    """The units that these metrics need; nothing is read yet. `by_subset` are the same units by subset, if known."""
     if languages is None:
         wanted = list(counts.languages)
     else:
@@ -172,4 +173,4 @@ def evaluation_units(
             )
     kinds = sorted({metric.units for metric in metrics})
     in_blocks = {metric.units for metric in metrics if not metric.adds_up}
-    return EvaluationUnits(counts, kinds, wanted, by=by, in_blocks=in_blocks, overall=overall)
+    return EvaluationUnits(counts, kinds, wanted, by=by, in_blocks=in_blocks, overall=overall, by_subset=by_subset)

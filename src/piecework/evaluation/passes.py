@@ -143,12 +143,11 @@ class Evaluator:
         frequencies = found.frequencies
         if frequencies.size:
             assert found.detached is not None
-            ids = dict(zip(self._tokenizer._texts, range(self._tokenizer.vocab_size), strict=True))
             frequencies = _core.smaller_frequencies(
                 self._tokenizer._encoder,
                 merges=self._sizes.merges,
                 kept=self._sizes.wanted_merges[number],
-                ids=[ids[text] for text in tokenizer._texts],
+                ids=list(map(self._tokenizer._ids.__getitem__, tokenizer._texts)),
                 frequencies=found.frequencies,
                 detached=found.detached,
             )

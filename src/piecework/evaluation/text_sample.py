@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -89,16 +89,21 @@ def unit_sample(table: pa.Table) -> TextSample:
     return TextSample(list(numbers), skip, np.array(text_index, np.int64), buckets, counts)
 
 
-def bucket_sums(tokenizer: AnyTokenizer, sample: TextSample, step: Callable[[int], None]) -> Array:
-    """`TOTALS` of each bucket."""
-    totals = np.zeros((len(sample.texts), len(TOTALS)))
+def bucket_sums(
+    tokenizers: Mapping[str, AnyTokenizer], sample: TextSample, step: Callable[[int], None]
+) -> dict[str, Array]:
+    """`TOTALS` of each bucket, for each tokenizer."""
+    totals = {name: np.zeros((len(sample.texts), len(TOTALS))) for name in tokenizers}
     spaced = sample.spaced()
     for start, batch in _batches(sample.texts):
         where = slice(start, start + len(batch))
-        totals[where] = _totals(tokenizer, batch, spaced[where], sample.skip[where])
-        step(len(batch))
-    sums = np.zeros((BUCKETS, len(TOTALS)))
-    np.add.at(sums, sample.buckets, totals[sample.text_index] * sample.counts[:, np.newaxis])
+        words = _Words(spaced[where], sample.skip[where])
+        for name, tokenizer in tokenizers.items():
+            totals[name][where] = _totals(tokenizer, batch, words)
+            step(len(batch))
+    sums = {name: np.zeros((BUCKETS, len(TOTALS))) for name in tokenizers}
+    for name, each in totals.items():
+        np.add.at(sums[name], sample.buckets, each[sample.text_index] * sample.counts[:, np.newaxis])
     return sums
 
 
@@ -132,27 +137,38 @@ def _word_spans(text: str) -> tuple[Array, Array]:
     return np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
 
 
-def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], spaced: Sequence[str], skip: Array) -> Array:
-    """`TOTALS` of each text, counted from character `skip` on. Where `skip` is not 0, that character is a space.
+class _Words:
+    """The words of a batch of texts, from character `skip` of each on. Where `skip` is not 0, that is a space.
 
     All texts are joined with a line break between them, so that one search finds the tokens of every word.
     """
+
+    def __init__(self, spaced: Sequence[str], skip: Array) -> None:
+        self.skip = skip
+        self.lengths = np.array([len(text) for text in spaced])
+        self.bytes = np.array([len(text.encode("utf-8", "surrogatepass")) for text in spaced]) - skip
+        self.offsets = np.concatenate(([0], np.cumsum(self.lengths + 1)[:-1]))
+        """Where each text starts."""
+        starts, ends = _word_spans("\n".join(spaced))
+        text_index = np.searchsorted(self.offsets, starts, "right") - 1
+        counts = starts >= (self.offsets + skip)[text_index]
+        self.starts, self.ends, self.text_index = starts[counts], ends[counts], text_index[counts]
+
+
+def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], words: _Words) -> Array:
+    """`TOTALS` of each text."""
     encoded = tokenizer.tokens_batch(texts)
-    lengths = np.array([len(text) for text in texts])
-    offsets = np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))
     token_text = np.repeat(np.arange(len(texts)), [len(each.ids) for each in encoded])
     ids, starts, ends = (
         np.concatenate([getattr(each, name).astype(np.int64) for each in encoded]) for name in ("ids", "starts", "ends")
     )
-    counts = (skip[token_text] == 0) | (ends > skip[token_text])
-    starts, ends = starts + offsets[token_text], ends + offsets[token_text]
-    word_starts, word_ends = _word_spans("\n".join(spaced))
+    skip, offset = words.skip[token_text], words.offsets[token_text]
+    counts = (skip == 0) | (ends > skip)
+    starts, ends = starts + offset, ends + offset
     # The tokens of a word end after its start and start before its end. Offsets are in order, except where a runtime
     # decomposes characters and sorts their parts.
-    first = np.searchsorted(np.maximum.accumulate(ends), word_starts, "right")
-    last = np.searchsorted(np.maximum.accumulate(starts), word_ends, "left")
-    word_text = np.searchsorted(offsets, word_starts, "right") - 1
-    is_word = word_starts >= offsets[word_text] + skip[word_text]
+    first = np.searchsorted(np.maximum.accumulate(ends), words.starts, "right")
+    last = np.searchsorted(np.maximum.accumulate(starts), words.ends, "left")
 
     def per_text(text_index: Array) -> Array:
         return np.bincount(text_index, minlength=len(texts))
@@ -160,10 +176,10 @@ def _totals(tokenizer: AnyTokenizer, texts: Sequence[str], spaced: Sequence[str]
     unknown = np.isin(ids, list(tokenizer.unknown_ids))
     totals = (
         per_text(token_text[counts]),
-        per_text(word_text[is_word & (last - first > 1)]),
+        per_text(words.text_index[last - first > 1]),
         per_text(token_text[counts & unknown]),
-        per_text(word_text[is_word]),
-        lengths - skip,
-        np.array([len(text.encode("utf-8", "surrogatepass")) for text in spaced]) - skip,
+        per_text(words.text_index),
+        words.lengths - words.skip,
+        words.bytes,
     )
     return np.stack(totals, axis=1).astype(float)

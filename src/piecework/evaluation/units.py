@@ -59,6 +59,9 @@ class UnitSource(Protocol):
     ) -> Iterator[tuple[SubsetName, pa.RecordBatch]]:
         """The same, each batch of one subset, and without columns for language and category."""
 
+    def evaluation_subsets(self, language: Sequence[str], *, plain: bool = False) -> set[SubsetName]:
+        """The subsets of these languages that have rows."""
+
 
 class UnitCounts:
     """The units of documents, counted by language. `count_units` makes them."""
@@ -87,6 +90,10 @@ class UnitCounts:
         for name, table in self._tables["eval_plain" if plain else "eval"].items():
             if name in wanted and not category:
                 yield from ((SubsetName("", name), batch) for batch in table.to_batches())
+
+    def evaluation_subsets(self, language: Sequence[str], *, plain: bool = False) -> set[SubsetName]:
+        """The languages that have rows, each as a subset without a category."""
+        return {name for name, _ in self.evaluation_batches(language, plain=plain)}
 
     def __repr__(self) -> str:
         rows = sum(table.num_rows for table in self._tables["eval"].values())
@@ -200,8 +207,14 @@ class EvaluationUnits:
         by: GroupBy = "language",
         in_blocks: Collection[UnitKind] = (),
         overall: bool = False,
+        by_subset: EvaluationUnits | None = None,
     ) -> None:
-        """`in_blocks` are the tables whose metrics count distinct things; `overall` adds a group of all languages."""
+        """`in_blocks` are the tables whose metrics count distinct things; `overall` adds a group of all languages.
+
+        `by_subset` are the units of the same tables by subset: the languages are made from their groups, which is
+        faster than from the counts.
+        """
+        self.by_subset = by_subset
         self.overall = overall
         self._counts = counts
         self.languages = list(languages)
@@ -209,10 +222,21 @@ class EvaluationUnits:
         """What cut the documents, if units are pre-tokens."""
         self.by: GroupBy = by
         self._kinds = list(kinds)
-        self.groups: list[str] = self.languages if by == "language" else self._subsets()
         self._in_blocks = set(in_blocks)
         self._arrangements: dict[tuple[bool, bool], Arrangement] = {}
         self._lock = Lock()
+
+    @cached_property
+    def subsets(self) -> list[SubsetName]:
+        """The subsets with text, in the order of their names."""
+        kinds = [kind == "eval_plain" for kind in self._kinds]
+        found = {name for plain in kinds for name in self._counts.evaluation_subsets(self.languages, plain=plain)}
+        return sorted(found, key=_group)
+
+    @cached_property
+    def groups(self) -> list[str]:
+        """The names of the languages or subsets."""
+        return self.languages if self.by == "language" else list(map(_group, self.subsets))
 
     def arranged(self, *, in_blocks: bool = False, cut_lines: bool = True) -> Arrangement:
         """All units by group; with `in_blocks`, also by block in the tables that need it.
@@ -249,6 +273,8 @@ class EvaluationUnits:
         return {group: found.get(group, 0.0) for group in self.groups}
 
     def _arrange(self, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:
+        if self.by_subset is not None:
+            return self._from_subsets(self.by_subset, blocks, cut_lines=cut_lines)
         groups = len(self.groups) * sum(blocks.values())
         units = _core.UnitSet(groups, cut_lines=cut_lines, pre_tokens=self.pre_tokenizer is not None)
         start = 0
@@ -263,13 +289,22 @@ class EvaluationUnits:
         pa.default_memory_pool().release_unused()  # memory of the reader
         return Arrangement(units, blocks, len(self.groups), self.overall)
 
+    def _from_subsets(self, subsets: EvaluationUnits, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:
+        finer = subsets.arranged(in_blocks=any(count > 1 for count in blocks.values()), cut_lines=cut_lines)
+        languages = [self.groups.index(subset.language) for subset in subsets.subsets]
+        new_groups: list[int] = []
+        start = 0
+        for kind in self._kinds:
+            count = blocks[kind]
+            new_groups += [start + language * count + block for language in languages for block in range(count)]
+            start += len(self.groups) * count
+        units = _core.UnitSet(finer.units, start, new_groups=new_groups)
+        return Arrangement(units, blocks, len(self.groups), self.overall)
+
     def _batches(self, kind: UnitKind) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The rows of a table with the names of their groups. They are read again on each call."""
         for subset, batch in self._counts.evaluation_batches(self.languages, plain=kind == "eval_plain"):
-            yield subset.language if self.by == "language" or not subset.category else str(subset), batch
-
-    def _subsets(self) -> list[str]:
-        return sorted({name for kind in self._kinds for name, _ in self._batches(kind)})
+            yield subset.language if self.by == "language" else _group(subset), batch
 
     def _rows(self, kind: UnitKind) -> Iterator[tuple[int, int, pa.RecordBatch]]:
         """Group, bucket, and rows of these."""
@@ -278,6 +313,11 @@ class EvaluationUnits:
             buckets = np.from_dlpack(rows["bucket"])
             for start, stop in stretches(buckets):
                 yield self.groups.index(name), int(buckets[start]), rows.slice(start, stop - start)
+
+
+def _group(subset: SubsetName) -> str:
+    """The name of the group of a subset; documents in memory have no category."""
+    return str(subset) if subset.category else subset.language
 
 
 def _checked(batch: pa.RecordBatch, counts: object, *, pre_tokens: bool) -> pa.RecordBatch:

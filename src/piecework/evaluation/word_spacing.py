@@ -6,12 +6,13 @@ compared with tokens per word of other languages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import compress
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
+from piecework._core import CharacterCounter
 from piecework.tokenizer.pieces import SPACE
 
 __all__ = ["UNSPACED_SCRIPTS", "UNSPACED_SHARE", "unspaced_shares"]
@@ -40,25 +41,16 @@ def unspaced_shares(batches: Iterable[tuple[str, pa.RecordBatch]]) -> dict[str, 
     >>> unspaced_shares([("zh", rows)])
     {'zh': 0.5}
     """
-    characters: dict[str, float] = {}
-    unspaced: dict[str, float] = {}
+    counters: dict[str, CharacterCounter] = {}
     for language, rows in batches:
-        all_characters, of_scripts = _count(rows)
-        characters[language] = characters.get(language, 0.0) + all_characters
-        unspaced[language] = unspaced.get(language, 0.0) + of_scripts
-    return {language: unspaced[language] / count if count else 0.0 for language, count in characters.items()}
+        counters.setdefault(language, CharacterCounter()).add(rows["unit"], rows["count"].cast(pa.uint64()))
+    return {language: _unspaced_share(counter.characters) for language, counter in counters.items()}
 
 
-def _count(rows: pa.RecordBatch) -> tuple[float, float]:
-    """The characters of all units without spaces, and those of unspaced scripts, each as often as it was counted."""
+def _unspaced_share(characters: Mapping[str, int]) -> float:
     from pyarrow import compute
 
-    units: Any = rows["unit"]
-    counts = np.from_dlpack(rows["count"].cast(pa.float64()))
-    lengths = compute.subtract(compute.utf8_length(units), compute.count_substring(units, " ").cast(pa.int64()))
-    # A regular expression for every unit takes twice as long as all else that is done with the units: ASCII needs none.
-    other = np.flatnonzero(~np.asarray(compute.string_is_ascii(units)))
-    matches: Any = compute.count_substring_regex(units.take(other), _UNSPACED)
-    marks: Any = compute.count_substring(units.take(other), SPACE)
-    characters = np.asarray(lengths) @ counts - np.asarray(marks) @ counts[other]
-    return float(characters), float(np.asarray(matches) @ counts[other])
+    unspaced: Any = compute.match_substring_regex(pa.array(list(characters), pa.string()), _UNSPACED)
+    of_scripts = sum(compress(characters.values(), unspaced.to_pylist()))
+    all_characters = sum(characters.values()) - characters.get(" ", 0) - characters.get(SPACE, 0)
+    return of_scripts / all_characters if all_characters else 0.0

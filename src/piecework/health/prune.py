@@ -139,6 +139,10 @@ class _TrainingText:
         )
         return ((SubsetName("", "training"), batch) for batch in rows.to_batches())
 
+    def evaluation_subsets(self, _language: object, *, plain: bool = False) -> set[SubsetName]:
+        assert not plain
+        return {SubsetName("", "training")}
+
     def evaluation(self, *_arguments: object, **_options: object) -> pa.Table:
         raise NotImplementedError  # nothing here asks for rows
 

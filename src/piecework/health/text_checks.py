@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from pyarrow import compute
+import pyarrow as pa
 
+from piecework._core import CharacterCounter
 from piecework.common.percent import format_percent
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.passes import TOKEN_TOTALS, Evaluator
@@ -34,41 +34,66 @@ ONE_SOURCE_TOKENS = 20
 ONE_SOURCE_SHARE = 0.9
 FEWEST_BLOCKS = 8
 MANY_OF_ONE_SOURCE = 0.01
+# Characters that are not listed as missing: newlines and tabs have a check of their own.
+_SPACES = frozenset({*"\n\t\r ", SPACE})
 
 
 def text_findings(tokenizer: Native, counts: UnitSource, use: PieceUse, *, threads: int = 1) -> Iterator[Finding]:
     """The findings on this text; `use` is how often each piece is a token of it."""
-    yield _characters(tokenizer, counts, use)
-    yield _breaks(tokenizer, counts, use, threads=threads)
+    text = _TextCharacters(tokenizer, counts)
+    yield _characters(tokenizer, text, use)
+    yield _breaks(tokenizer, counts, text, use, threads=threads)
     yield from _unused(tokenizer, use)
     yield _one_source(tokenizer, use)
 
 
-def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding:
-    """Characters that become bytes or unknown, by language."""
-    costs: dict[str, Counter[str]] = {}
-    known: dict[str, int] = {}
-    languages: dict[str, str] = {}
-    for subset, batch in counts.evaluation_batches():
-        languages[str(subset)] = subset.language
-        units: Any = batch.column("unit")
-        codes = np.frombuffer("".join(units.to_pylist()).encode("utf-32-le"), np.uint32)
-        fresh = sorted(set(map(chr, np.flatnonzero(np.bincount(codes)).tolist())) - known.keys())
-        split = set(split_characters(tokenizer, fresh))
-        lengths = [len(ids) for ids in tokenizer.encode_batch([f"a{each}" for each in fresh])]
+class _TextCharacters:
+    """The characters of a text by language, and what those without a piece cost."""
+
+    def __init__(self, tokenizer: Native, counts: UnitSource) -> None:
+        self.languages: dict[str, str] = {}
+        """The language of each subset."""
+        self.costs: dict[str, int] = {}
+        """The tokens that each character takes: 0 if it has a piece."""
+        self.counters: dict[str, CharacterCounter] = {}
+        """By language."""
+        with_missing: dict[str, None] = {}
         before = len(tokenizer.encode("a"))
-        known |= {
-            each: max(length - before, 1) if each in split else 0 for each, length in zip(fresh, lengths, strict=True)
+        for subset, batch in counts.evaluation_batches():
+            self.languages[str(subset)] = subset.language
+            counter = self.counters.setdefault(subset.language, CharacterCounter())
+            counter.add(batch["unit"], batch["count"].cast(pa.uint64()))
+            fresh = sorted(counter.characters.keys() - self.costs.keys())
+            split = set(split_characters(tokenizer, fresh))
+            lengths = [len(ids) for ids in tokenizer.encode_batch([f"a{each}" for each in fresh])]
+            self.costs |= {
+                each: max(length - before, 1) if each in split else 0
+                for each, length in zip(fresh, lengths, strict=True)
+            }
+            if any(cost for each, cost in self.costs.items() if each not in _SPACES):
+                with_missing[subset.language] = None
+        self.missing: dict[str, dict[str, int]] = {
+            language: {
+                each: count
+                for each, count in self.counters[language].characters.items()
+                if self.costs[each] and each not in _SPACES
+            }
+            for language in with_missing
         }
-        missing = {each for each, cost in known.items() if cost} - {*"\n\t\r ", SPACE}
-        if not missing:
-            continue
-        found = costs.setdefault(subset.language, Counter())
-        at = np.flatnonzero(np.isin(codes, list(map(ord, missing))))
-        unit_of = np.searchsorted(np.cumsum(np.from_dlpack(compute.utf8_length(units))), at, "right")
-        for code, count in zip(codes[at].tolist(), np.from_dlpack(batch["count"])[unit_of].tolist(), strict=True):
-            found[chr(code)] += count
-    language_tokens = _tokens_by_language(use, languages)
+        """By language: how often each character without a piece occurs, spaces aside."""
+
+    def run_lengths(self, character: str) -> Counter[int]:
+        """How many runs of a newline or of a tab have each length."""
+        lengths: Counter[int] = Counter()
+        for counter in self.counters.values():
+            lengths.update({length: count for (each, length), count in counter.runs.items() if each == character})
+        return lengths
+
+
+def _characters(tokenizer: Native, text: _TextCharacters, use: PieceUse) -> Finding:
+    """Characters that become bytes or unknown, by language."""
+    costs, known = text.missing, text.costs
+    language_tokens = _tokens_by_language(use, text.languages)
     total = sum(language_tokens.values())
     saved = {
         language: sum(count * (known[each] - 1) for each, count in found.items()) for language, found in costs.items()
@@ -107,13 +132,13 @@ def _characters(tokenizer: Native, counts: UnitSource, use: PieceUse) -> Finding
 def _tokens_by_language(use: PieceUse, languages: Mapping[str, str]) -> dict[str, int]:
     """The tokens of each language, with the language of each subset; a group that is no subset is a language."""
     found: dict[str, int] = {}
-    for group, tokens in zip(use.groups, use.tokens.sum(axis=(1, 2), dtype=np.int64).tolist(), strict=True):
+    for group, tokens in zip(use.groups, use.block_tokens.sum(axis=1).tolist(), strict=True):
         language = languages.get(group, group)  # a language can have "_" in its name, as pt_BR
         found[language] = found.get(language, 0) + tokens
     return found
 
 
-def _breaks(tokenizer: Native, counts: UnitSource, use: PieceUse, *, threads: int) -> Finding:
+def _breaks(tokenizer: Native, counts: UnitSource, text: _TextCharacters, use: PieceUse, *, threads: int) -> Finding:
     """Newlines and tabs that become bytes, and what symbols for them save."""
     totals = use.totals
     shares, symbols = {}, []
@@ -131,11 +156,8 @@ def _breaks(tokenizer: Native, counts: UnitSource, use: PieceUse, *, threads: in
     if sum(shares.values()) < COSTLY_BREAKS or not isinstance(tokenizer, Tokenizer):
         return Finding("line-breaks", "pass", summary)
     missing = [symbol for symbol in symbols if tokenizer.piece_to_id(symbol) is None]
-    edited = edit(tokenizer, add_symbols=missing, unreachable="keep").tokenizer
-    units = EvaluationUnits(counts, ["eval"], list(counts.languages))
-    found = Evaluator(edited, name="the edited tokenizer", sizes=None, threads=threads).run(units, in_blocks=False)
-    now, after = int(totals.sum()), int(found.totals["eval"][..., TOKEN_TOTALS.index("tokens")].sum())
-    saving = (now - after) / max(now, 1)
+    now = int(totals.sum())
+    saving = _saved_by_symbols(tokenizer, counts, text, missing, now, threads=threads) / max(now, 1)
     written_symbols = ", ".join(f'"{each.encode("unicode_escape").decode()}"' for each in missing)
     options = " ".join(f"--add-symbol $'{each.encode('unicode_escape').decode()}'" for each in missing)
     return Finding(
@@ -147,6 +169,37 @@ def _breaks(tokenizer: Native, counts: UnitSource, use: PieceUse, *, threads: in
         tuple(symbols),
         saving,
     )
+
+
+def _saved_by_symbols(
+    tokenizer: Tokenizer, counts: UnitSource, text: _TextCharacters, symbols: Sequence[str], now: int, *, threads: int
+) -> int:
+    """The tokens that symbols for runs of newlines and of tabs save; the text has `now` tokens without them.
+
+    If no piece has these characters, each is one byte token now, and a run becomes symbols, the longest first. Nothing
+    merges across them, so all other tokens stay. This is the case for all models that are trained without symbols for
+    them. The text of others is encoded again.
+    """
+    characters = sorted({symbol[0] for symbol in symbols})
+    vocabulary = "".join(tokenizer._texts)
+    normalizer = tokenizer._specs.normalizer_spec
+    changes_text = normalizer.precompiled_charsmap or normalizer.remove_extra_whitespaces
+    # An unused piece can be a step to others, and a symbol would take its slot.
+    has_unused = any(piece.type == "unused" for piece in tokenizer._meta_pieces)
+    if changes_text or has_unused or any(each in vocabulary for each in characters):
+        edited = edit(tokenizer, add_symbols=symbols, unreachable="keep").tokenizer
+        units = EvaluationUnits(counts, ["eval"], list(counts.languages))
+        found = Evaluator(edited, name="the edited tokenizer", sizes=None, threads=threads).run(units, in_blocks=False)
+        return now - int(found.totals["eval"][..., TOKEN_TOTALS.index("tokens")].sum())
+    saved = 0
+    for character in characters:
+        lengths = sorted((len(symbol) for symbol in symbols if symbol[0] == character), reverse=True)
+        for run, count in text.run_lengths(character).items():
+            tokens, left = 0, run
+            for length in lengths:
+                tokens, left = tokens + left // length, left % length
+            saved += (run - tokens - left) * count
+    return saved
 
 
 def _unused(tokenizer: Native, use: PieceUse) -> Iterator[Finding]:
@@ -195,7 +248,7 @@ def _leads_to_used(halves: Array, totals: Array) -> Array:
 
 def _one_source(tokenizer: Native, use: PieceUse) -> Finding:
     """Pieces of which nearly all tokens are in one block of documents of one subset."""
-    block_tokens = use.tokens.sum(axis=2, dtype=np.int64)
+    block_tokens = use.block_tokens
     # A block that holds half of a subset says nothing about where a piece comes from.
     usual = block_tokens <= block_tokens.sum(axis=1, keepdims=True) / 2
     usual &= (block_tokens > 0).sum(axis=1, keepdims=True) >= FEWEST_BLOCKS
@@ -204,8 +257,10 @@ def _one_source(tokenizer: Native, use: PieceUse) -> Finding:
             "one-source", "pass", f"too few documents to judge: no subset has {FEWEST_BLOCKS} blocks of them"
         )
     totals = use.totals
-    most = np.where(usual[:, :, np.newaxis], use.tokens, 0).max(axis=(0, 1))
     learned = is_regular(tokenizer)
+    most = np.zeros(tokenizer.vocab_size, use.tokens.dtype)
+    for blocks, chosen in zip(use.tokens, usual, strict=True):
+        np.maximum(most, blocks[chosen].max(axis=0, initial=0), out=most)
     found = learned & (totals >= ONE_SOURCE_TOKENS) & (most >= ONE_SOURCE_SHARE * totals)
     order = sorted(np.flatnonzero(found).tolist(), key=lambda i: (-int(totals[i]), i))
     names = tuple(tokenizer.piece_texts[i] for i in order)

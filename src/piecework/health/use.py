@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from piecework.corpus.sampling import BUCKETS
-from piecework.evaluation.metrics import Array, UnitKind
+from piecework.evaluation.metrics import Array
 from piecework.evaluation.passes import Evaluator, PassResult
 from piecework.evaluation.text_sample import unit_sample
 from piecework.evaluation.units import BLOCKS, EvaluationUnits, UnitSource
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["PieceUse", "piece_use"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PieceUse:
     """How often each piece is a token of the evaluation text."""
 
@@ -37,18 +38,23 @@ class PieceUse:
     found: PassResult | None
     """The result of encoding them."""
 
-    @property
+    @cached_property
     def totals(self) -> Array:
         """The tokens of each piece."""
         return np.asarray(self.tokens.sum(axis=(0, 1), dtype=np.int64))
 
+    @cached_property
+    def block_tokens(self) -> Array:
+        """The tokens of each block of each subset."""
+        return np.asarray(self.tokens.sum(axis=2, dtype=np.int64))
+
 
 def piece_use(
-    tokenizer: Native, counts: UnitSource, *, kinds: Sequence[UnitKind] = ("eval",), threads: int = 1
+    tokenizer: Native, counts: UnitSource, *, units: EvaluationUnits | None = None, threads: int = 1
 ) -> PieceUse:
     """Encodes the evaluation text of the counts and counts the tokens of each piece.
 
-    With more `kinds` of text the same pass gives their totals as well.
+    With `units` of these counts by subset, the pass also gives the totals of their other tables.
 
     >>> import piecework as pw
     >>> text = ["en ros är en ros"] * 4
@@ -57,7 +63,7 @@ def piece_use(
     >>> int(use.totals[tokenizer.encode("ros")[0]])
     8
     """
-    units = EvaluationUnits(counts, list(kinds), list(counts.languages), by="subset", in_blocks={"eval"})
+    units = units or EvaluationUnits(counts, ["eval"], list(counts.languages), by="subset", in_blocks={"eval"})
     if isinstance(tokenizer, Tokenizer) or counts.pre_tokenizer is not None:
         found = Evaluator(tokenizer, name="the tokenizer", sizes=None, threads=threads).run(units, in_blocks=True)
         return PieceUse(units.groups, found.by_block()["eval"], units, found)

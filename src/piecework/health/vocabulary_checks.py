@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
 
@@ -41,6 +42,7 @@ MANY_DUPLICATES = 0.5
 """Measured: 21 % in DeepSeek's vocabulary, 22 % in one of five Nordic languages, 34 % in Mistral's."""
 # Bytes that UTF-8 never uses.
 _NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
+_EDGES = SPACE + string.whitespace
 _LOOKS_SPECIAL = re.compile(r"<.+>|\[[A-Z_/ ]+\]|\{\{.*\}\}")
 
 
@@ -153,13 +155,16 @@ def _toml(text: str) -> str:
 
 
 def _near_duplicates(tokenizer: Native) -> Finding:
-    variants: dict[str, list[str]] = {}
     learned = list(compress(tokenizer.piece_texts, is_regular(tokenizer)))
-    for text in learned:
-        # A character with and without a space is no waste: both are needed.
-        if len(bare := text.strip(SPACE + string.whitespace)) > 1:
-            variants.setdefault(bare.casefold(), []).append(text)
-    families = sorted((family for family in variants.values() if len(family) > 1), key=lambda each: (-len(each), each))
+    # A character with and without a space is no waste: both are needed.
+    bare = ((text, text.strip(_EDGES)) for text in learned)
+    folded = [(text, each.casefold()) for text, each in bare if len(each) > 1]
+    variants: dict[str, list[str]] = {}
+    occurrences = Counter(each for _, each in folded)
+    for text, each in folded:
+        if occurrences[each] > 1:
+            variants.setdefault(each, []).append(text)
+    families = sorted(variants.values(), key=lambda each: (-len(each), each))
     repeated = sum(len(family) - 1 for family in families)
     share = repeated / max(len(learned), 1)
     largest = f"; most: {listed_pieces(families[0], 6)}" if families else ""

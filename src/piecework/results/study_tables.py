@@ -82,6 +82,7 @@ def study_tables(
         threads=threads,
         progress=lambda _done, _wanted: steps.done(),
     )
+    subsets = units.by_subset
     units.release()
     overlaps = Overlaps(compared, evaluation=evaluation)
     overlap = overlaps.table()
@@ -107,7 +108,7 @@ def study_tables(
     if is_like_the_paper(evaluation.groups) if paper_findings is None else paper_findings:
         tables["findings"] = check_findings(evaluation, curves)
     # One pass by subset serves the table of categories and the checks.
-    use = piece_use(tokenizers[MULTILINGUAL], counts, kinds=("eval", "eval_plain"), threads=threads)
+    use = piece_use(tokenizers[MULTILINGUAL], counts, units=subsets, threads=threads)
     if (categories := categories_table(tokenizers[MULTILINGUAL], counts, use)) is not None:
         tables["categories"] = categories
     if parallel is not None:
@@ -132,7 +133,8 @@ def _size_costs(costs: SizeCosts) -> dict[str, Table]:
 
 def study_units(counts: Counts) -> EvaluationUnits:
     """The evaluation units of a study; nothing is read yet."""
-    return evaluation_units(counts, all_metrics(), overall=True)
+    by_subset = evaluation_units(counts, all_metrics(), by="subset")
+    return evaluation_units(counts, all_metrics(), overall=True, by_subset=by_subset)
 
 
 class _Steps:

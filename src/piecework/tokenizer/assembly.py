@@ -110,18 +110,13 @@ def disassemble(vocabulary: Vocabulary, texts: Sequence[str]) -> VocabularyParts
 def _check_parts(parts: VocabularyParts, vocabulary: Vocabulary, texts: Sequence[str]) -> None:
     """Raise an InputError if these parts do not make the vocabulary, or a merge does not join two earlier pieces."""
     again, again_texts = assemble(parts)
-    given = list(zip(texts, vocabulary.scores, strict=True))
-    expected = list(zip(again_texts, again.scores, strict=True))
-    if given != expected:
+    if list(texts) != again_texts or vocabulary.scores != again.scores:
+        given = list(zip(texts, vocabulary.scores, strict=True))
+        expected = list(zip(again_texts, again.scores, strict=True))
         pairs = enumerate(zip_longest(given, expected))
         number, piece, other = next((number, *pair) for number, pair in pairs if pair[0] != pair[1])
         found, trained = (f"{each[0]!r} with score {each[1]:g}" if each else "no piece" for each in (piece, other))
         raise InputError(f"id {number:,} has {found}, where training gives {trained}")
-    known = set(parts.characters)
-    for merge in parts.merges:
-        for at in range(1, len(merge)):
-            if merge[:at] in known and merge[at:] in known:
-                break
-        else:
-            raise InputError(f"the piece {merge!r} does not join two earlier pieces, as every trained merge does")
-        known.add(merge)
+    unjoined = vocabulary.first_unjoined(merges=len(parts.merges), characters=len(parts.characters))
+    if unjoined is not None:
+        raise InputError(f"the piece {texts[unjoined]!r} does not join two earlier pieces, as every trained merge does")

@@ -338,7 +338,7 @@ class BaseTokenizer:
         return [Token(*span) for span in self._encoder.encode_spans(text)]
 
     def token_columns(self, text: str) -> Tokens:
-        """The same as `tokens`, in columns and in a fifth of the time.
+        """The same as `tokens`, in columns and in much less time.
 
         >>> import piecework as pw
         >>> tokenizer = pw.train(pw.count_words(["ha ha"]), pw.Recipe(vocab_size=8))
@@ -346,16 +346,14 @@ class BaseTokenizer:
         >>> [tokenizer.pieces[i].text for i in tokens.ids], tokens.ends.tolist()
         (['▁ha', '▁ha', 'h'], [2, 5, 6])
         """
-        return Tokens(*self._encoder.encode_columns(text))
+        return Tokens(*self._encoder.encode_columns([text])[:3])
 
     def tokens_batch(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text in columns; here each byte of a character covers the character."""
-        batch = []
-        for text in texts:
-            tokens = self.token_columns(text)
-            is_byte = (tokens.starts == tokens.ends) & ~self._is_space_run[tokens.ids]
-            batch.append(Tokens(tokens.ids, tokens.starts, tokens.ends + is_byte))
-        return batch
+        ids, starts, ends, text_ends = self._encoder.encode_columns(texts)
+        ends += (starts == ends) & ~self._is_space_run[ids]
+        spans = pairwise([0, *text_ends.tolist()])
+        return [Tokens(ids[start:end], starts[start:end], ends[start:end]) for start, end in spans]
 
     @cached_property
     def _is_space_run(self) -> Column:

@@ -11,6 +11,7 @@ a word would seem unreachable.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +35,18 @@ def reachable_pieces(tokenizer: TrainedTokenizer) -> npt.NDArray[np.bool_]:
     >>> [tokenizer.pieces[i].text for i in np.flatnonzero(~reachable_pieces(tokenizer))]
     ['<unk>', '<s>', '</s>']
     """
-    if isinstance(tokenizer, ByteLevelTokenizer):
-        return _reachable_bytes(tokenizer)
+    if tokenizer not in _REACHABLE:
+        found = _reachable_bytes(tokenizer) if isinstance(tokenizer, ByteLevelTokenizer) else _reachable(tokenizer)
+        found.flags.writeable = False
+        _REACHABLE[tokenizer] = found
+    return _REACHABLE[tokenizer]
+
+
+# Kept: a study asks several times.
+_REACHABLE: WeakKeyDictionary[TrainedTokenizer, npt.NDArray[np.bool_]] = WeakKeyDictionary()
+
+
+def _reachable(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
     border = border_character(tokenizer)
     before = tokenizer.encode(border)
     right = len(border.encode()) if tokenizer._specs.trainer_spec.byte_fallback else 1

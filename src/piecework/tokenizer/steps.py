@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_reachable import MergeOrder
-from piecework.tokenizer.columns import merge_columns
-from piecework.tokenizer.pieces import SPACE
 from piecework.tokenizer.reachable import border_character
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -32,28 +30,7 @@ def piece_halves(tokenizer: Tokenizer | ByteLevelTokenizer) -> Halves:
     """
     if isinstance(tokenizer, ByteLevelTokenizer):
         return _byte_level_halves(tokenizer)
-    halves = np.full((tokenizer.vocab_size, 2), -1, np.int64)
-    border = border_character(tokenizer)
-    made = [
-        i
-        for i, (text, kind) in enumerate(zip(tokenizer._texts, tokenizer._types, strict=True))
-        if kind in ("normal", "unused") and len(text) > 1
-    ]
-    if not made:
-        return halves
-    texts = [tokenizer._texts[i].replace(SPACE, " ") for i in made]
-    lengths = np.array([len(text) for text in texts], np.int64)
-    starts = 1 + np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))
-    joined = border + border.join(texts) + border
-    merges = merge_columns(tokenizer, joined)
-    at = np.minimum(np.searchsorted(starts, merges.starts), len(starts) - 1)
-    is_last = (starts[at] == merges.starts) & (starts[at] + lengths[at] == merges.ends)
-    for index, middle in zip(at[is_last].tolist(), merges.middles[is_last].tolist(), strict=True):
-        text, cut = tokenizer._texts[made[index]], middle - int(starts[index])
-        left, right = tokenizer.piece_to_id(text[:cut]), tokenizer.piece_to_id(text[cut:])
-        if left is not None and right is not None:
-            halves[made[index]] = left, right
-    return halves
+    return tokenizer._encoder.piece_halves(border=border_character(tokenizer))
 
 
 def _byte_level_halves(tokenizer: ByteLevelTokenizer) -> Halves:
