@@ -12,6 +12,7 @@ from piecework.cli.output import write_json
 from piecework.cli.recipe_options import BYTE_LEVEL, RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 from piecework.common.percent import format_percent
+from piecework.common.pre_tokenizer import SLOW
 from piecework.counting.machine import available_cores
 from piecework.errors import InputError
 
@@ -64,7 +65,7 @@ HF_NAMES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"
 @click.option(
     "--min-count",
     type=click.IntRange(min=1),
-    help="With --counts: leave out words that occur fewer times, which saves memory [default: keep all].",
+    help="With --counts: leave out words or pre-tokens that occur fewer times, which saves memory [default: keep all].",
 )
 @click.option(
     "--memory",
@@ -187,17 +188,17 @@ def _report_rare(
     terminal: Terminal, counts: "WordCounts | WordStream | PreTokenCounts", min_count: int | None
 ) -> dict[str, Any]:
     """Warn about what --min-count left out, with a bound on its effect."""
-    from piecework.counting.words import WordCounts
+    from piecework.counting.stream import WordStream
 
-    rare = counts.rare if isinstance(counts, WordCounts) else None
-    if rare is None or not isinstance(counts, WordCounts):
+    if isinstance(counts, WordStream) or (rare := counts.rare) is None:
         return {}
+    noun = "pre-token" if rare.pre_tokens else "word"
     change, characters = rare.largest_change
     all_words = counts.total + rare.occurrences
     share = rare.occurrences / max(1, all_words)
     terminal.warn(
-        f"--min-count {min_count} left out {format_count(rare.distinct, 'distinct word')}, "
-        f"{format_percent(share)} of all {all_words:,} words; this lowers the frequency of a pair by at most "
+        f"--min-count {min_count} left out {format_count(rare.distinct, f'distinct {noun}')}, "
+        f"{format_percent(share)} of all {all_words:,} {noun}s; this lowers the frequency of a pair by at most "
         f'{change:,} ("{characters}"), and cannot change merges that lead by more'
     )
     return {
@@ -272,6 +273,8 @@ def _count(
     started = time.monotonic()
     counter = _counter(recipe, threads=threads)
     settings = recipe.count_settings()
+    if settings.pre_tokenizer is not None and not settings.pre_tokenizer.is_native:
+        terminal.warn(f"{SLOW}, and runs on one core; piecework count uses all of them")
     # Pre-tokens may have newlines in them, so they need whole documents. Words are those of lines.
     text_unit: Literal["file", "block"] = "file" if settings.pre_tokenizer else "block"
     total_bytes = sum(file.size_bytes for file in files)

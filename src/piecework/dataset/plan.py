@@ -149,10 +149,6 @@ def make_plan(
         raise InputError(f"sizes: {next(s for s, n in Counter(wanted).items() if n > 1):,} is given twice")
     resized = nested_sizes(tokenizer, wanted)
     _check_code_tokens(source, tokenizer)
-    if isinstance(tokenizer, ByteLevelTokenizer) and not tokenizer.pre_tokenizer.is_native:
-        raise InputError(
-            "a tokenizer with a pattern of its own is too slow for a dataset; choose a known pre-tokenizer"
-        )
     width = FORMATS[format_name].width
     encoding = EncodingSettings(
         pickle.dumps(tokenizer),
@@ -216,7 +212,8 @@ def _check_code_tokens(source: Source, tokenizer: AnyNative) -> None:
         if subset.code_token is not None and code_token_id(tokenizer, subset.code_token) is None:
             raise InputError(
                 f"{subset.name}: its documents start with {subset.code_token}, which is no symbol of this vocabulary; "
-                "train with it among the user-defined symbols, or leave code_token out of the study"
+                "train with it among the user-defined symbols (byte-level: the special tokens), or leave code_token"
+                " out of the study"
             )
 
 
