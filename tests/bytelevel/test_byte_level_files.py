@@ -228,11 +228,33 @@ def test_other_files(tmp_path: Path) -> None:
         pw.ByteLevelTokenizer.load(tmp_path / "none.json")
 
 
-def test_ranks_have_no_merges_to_save(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+def test_ranks_are_saved_as_merges(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
     path, _ = _ranks(tokenizer, tmp_path)
-    loaded = pw.ByteLevelTokenizer.load(path, special_tokens={"<s>": 0})
-    with pytest.raises(pw.ModelError, match="save_tiktoken writes it"):
-        loaded.save(tmp_path / "out")
+    loaded = pw.ByteLevelTokenizer.load(path, pre_tokenizer="gpt2", special_tokens={"<s>": 0})
+    rust = tokenizers.Tokenizer.from_file(str(loaded.save(tmp_path / "out")))
+    again = pw.ByteLevelTokenizer.load(tmp_path / "out")
+    for text in TEXTS:
+        ids = loaded.encode(text)
+        assert ids == tokenizer.encode(text) == again.encode(text) == rust.encode(text, add_special_tokens=False).ids
+
+
+def test_ids_between_ranks_and_special_tokens_are_unused(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    """As in the encodings of tiktoken: o200k has no 199998, and nothing between its two special tokens."""
+    path, lines = _ranks(tokenizer, tmp_path)
+    path.write_bytes(b"\n".join(b"%s %d" % (token, int(rank) - 1) for token, rank in map(bytes.split, lines)))
+    loaded = pw.ByteLevelTokenizer.load(path, pre_tokenizer="gpt2", special_tokens={"<s>": 270, "<e>": 280})
+    assert loaded.vocab_size == 281
+    assert loaded.encode("<s>", allowed_special="all") == [270]
+    assert loaded.encode(TEXTS[0]) == [number - 1 for number in tokenizer.encode(TEXTS[0])]
+    with pytest.raises(pw.InputError, match="has the id -1; ids start at 0"):
+        pw.ByteLevelTokenizer.load(path, special_tokens={"<s>": -1})
+
+
+def test_special_tokens_that_do_not_exist(tokenizer: pw.ByteLevelTokenizer) -> None:
+    with pytest.raises(pw.InputError, match=r"""allowed_special is "all" or a list of tokens, such as \['<s>'\]"""):
+        tokenizer.encode("<s>", allowed_special="<s>")
+    with pytest.raises(pw.InputError, match="'<S>' is not a special token of this tokenizer; did you mean \"<s>\""):
+        tokenizer.encode("<s>", allowed_special=["<S>"])
 
 
 def test_a_special_token_that_is_merged_cannot_be_ranked(tmp_path: Path) -> None:

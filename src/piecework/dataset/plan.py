@@ -26,6 +26,7 @@ from piecework.dataset.sizes import nested_sizes
 from piecework.errors import InputError
 from piecework.study.subsets import Subset, distinct_files, find_subsets
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.byte_level_files import ranks_bytes, ranks_settings
 
 if TYPE_CHECKING:
     from piecework.study.schema import DocumentUnit
@@ -161,7 +162,7 @@ def make_plan(
     settings: dict[str, Any] = {
         "format": FORMAT_VERSION,
         "to": format_name,
-        "model": hashlib.sha256(model_bytes(tokenizer)).hexdigest(),
+        "model": _digest(tokenizer),
         "sizes": wanted,
         "before": list(before),
         "after": list(after),
@@ -215,6 +216,15 @@ def _check_code_tokens(source: Source, tokenizer: AnyNative) -> None:
                 "train with it among the user-defined symbols (byte-level: the special tokens), or leave code_token"
                 " out of the study"
             )
+
+
+def _digest(tokenizer: AnyNative) -> str:
+    """A checksum of the tokenizer. That of ranks is of the ranks: finding their merges takes seconds."""
+    if isinstance(tokenizer, ByteLevelTokenizer) and tokenizer.model.merges is None:
+        data = ranks_bytes(tokenizer.model) + ranks_settings(tokenizer.model)
+    else:
+        data = model_bytes(tokenizer)
+    return hashlib.sha256(data).hexdigest()
 
 
 def model_bytes(tokenizer: AnyNative) -> bytes:

@@ -100,13 +100,16 @@ def read_ranks(
     if not special and "p50k" in stem:
         special = {"<|endoftext|>": 50_256}
     taken = set(special.values())
+    if negative := next((token for token, number in special.items() if number < 0), None):
+        raise InputError(f"{source}: the special token {negative!r} has the id {special[negative]}; ids start at 0")
     if clash := sorted(taken.intersection(ranks.values())):
         raise InputError(f"{source}: rank {clash[0]} is that of a token and of a special token")
-    size = 1 + max([*ranks.values(), *taken])
-    if missing := {*range(size)}.difference(taken, ranks.values()):
+    last = max(ranks.values())
+    size = 1 + max(last, *taken) if taken else 1 + last  # ids between the last rank and special tokens are unused
+    if missing := {*range(last)}.difference(taken, ranks.values()):
         gap = min(missing)
         raise InputError(
-            f"{source}: no token has rank {gap}, but ranks go up to {size - 1}; if it is that of a special token, give"
+            f"{source}: no token has rank {gap}, but ranks go up to {last}; if it is that of a special token, give"
             f' special_tokens={{"<|name|>": {gap}}}'
         )
     tokens = [b""] * size

@@ -11,6 +11,7 @@ from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_characters import byte_by_character, bytes_of_characters, characters_of_bytes
 from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge
+from piecework.tokenizer.byte_level_ranks import merges_of
 
 __all__ = ["UnsupportedPartsError", "config_bytes", "json_bytes", "read_json"]
 
@@ -24,9 +25,8 @@ class UnsupportedPartsError(ModelError):
 
 
 def json_bytes(model: ByteLevelModel) -> bytes:
-    """The file that `Tokenizer.save` of `tokenizers` would write."""
-    if model.merges is None:
-        raise ModelError("the tokenizer has ranks and no merges; save_tiktoken writes it")
+    """The file that `Tokenizer.save` of `tokenizers` would write. Ranks become the merges that follow from them."""
+    merges = merges_of(model)
     texts = _vocabulary_texts(model)
     content = {
         "version": "1.0",
@@ -47,7 +47,7 @@ def json_bytes(model: ByteLevelModel) -> bytes:
             "byte_fallback": False,
             "ignore_merges": model.whole_pre_tokens,
             "vocab": {text: number for number, text in enumerate(texts) if text},
-            "merges": [[texts[left], texts[right]] for left, right, _ in model.merges],
+            "merges": [[texts[left], texts[right]] for left, right, _ in merges],
         },
         **model.file_parts,  # replaces values above; the order of the keys stays
     }
