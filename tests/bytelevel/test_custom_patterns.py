@@ -7,9 +7,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import orjson
 import pyarrow as pa
 import pytest
-from tokenizers import Regex, pre_tokenizers
+from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 import piecework as pw
 from bytelevel.fuzzed_texts import every_code_point, fuzzed_texts
@@ -99,6 +100,22 @@ def test_a_part_that_is_left_out_is_a_pre_token_as_in_tokenizers(tmp_path: Path)
     assert leaves_out.cut("a xyzzy") == (["a", " ", "x", "y", "z", "z", "y"], ["x"])
     recipe = pw.Recipe.byte_level(pre_tokenizer=leaves_out, vocab_size=300, hard_vocab_limit=False)
     assert pw.train(texts, recipe).json_bytes == saved_bytes(hf_train(texts, recipe), tmp_path)
+
+
+def test_a_file_with_such_a_pattern_gives_the_ids_of_tokenizers(tmp_path: Path) -> None:
+    """A pattern in a file is taken as `tokenizers` takes it: what it leaves out is a pre-token."""
+    recipe = pw.Recipe.byte_level(pre_tokenizer=custom(PATTERNS[0]), vocab_size=600, hard_vocab_limit=False)
+    content = orjson.loads(pw.train(TEXTS, recipe).json_bytes)
+    for pattern, invert in ((r"\p{N}{1,3}", False), (r"(?=[A-ZÅÄÖ])|\s+", False), (r"\w+", True)):
+        how = {"behavior": "Removed" if invert else "Isolated", "invert": invert}
+        content["pre_tokenizer"]["pretokenizers"][0].update(pattern={"Regex": pattern}, **how)
+        (tmp_path / "tokenizer.json").write_bytes(orjson.dumps(content))
+        loaded = pw.load_tokenizer(tmp_path)
+        assert isinstance(loaded, pw.ByteLevelTokenizer) is not invert, "what is removed is lost"
+        oracle = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+        texts = fuzzed_texts(300, seed=13)
+        ids = [encoding.ids for encoding in oracle.encode_batch(texts, add_special_tokens=False)]
+        assert [tokens.ids.tolist() for tokens in loaded.tokens_batch(texts)] == ids
 
 
 def test_the_pattern_of_a_name_is_that_name() -> None:
