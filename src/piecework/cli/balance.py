@@ -138,6 +138,7 @@ def command(
       piecework balance study.toml --out out/balanced
       piecework balance out/nordic --parallel "par/{language}.txt" --pivot en --out out/balanced
       piecework balance out/nordic --limit 1.05 --vocab-size 32k --budget 2min --out out/balanced
+      piecework balance out/bytes --preset gpt4o --vocab-size 64k --out out/balanced
       piecework balance out/nordic --metric word_fertility --target is=1.6 --json
     """
     from piecework.balancing.balance import balance
