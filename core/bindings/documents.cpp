@@ -6,7 +6,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "bindings/arrow.hpp"
 #include "bindings/bindings.hpp"
@@ -49,6 +51,26 @@ PlacedBatch add_placed(DocumentCounter& counter, nb::handle documents, const Pla
   const TextBatch batch = texts_of(nb::cast<nb::sequence>(documents));
   nb::gil_scoped_release unlocked;
   return counter.add_placed(batch.views, batch.known_valid, placer, before, passage, long_enough);
+}
+
+// A pre-tokenizer in Python: a function from a str to the list of its parts, which together are the text.
+CutText cut_by(nb::object split) {
+  // The last copy may go while the GIL is released.
+  std::shared_ptr<nb::object> function(new nb::object(std::move(split)), [](nb::object* object) {
+    nb::gil_scoped_acquire locked;
+    delete object;
+  });
+  return [function = std::move(function)](std::string_view text, std::vector<size_t>& ends) {
+    nb::gil_scoped_acquire locked;
+    const nb::object parts = (*function)(nb::str(text.data(), text.size()));
+    size_t end = 0;
+    for (nb::handle part : nb::cast<nb::list>(parts)) {
+      Py_ssize_t size = 0;
+      if (!PyUnicode_AsUTF8AndSize(part.ptr(), &size)) throw nb::python_error();
+      if (size) ends.push_back(end += static_cast<size_t>(size));
+    }
+    if (end != text.size()) throw nb::value_error("the parts of a text are not the text");
+  };
 }
 
 auto side_of(const PlacedSide& side) { return std::tuple{side.documents, side.characters, side.bytes}; }
@@ -108,15 +130,17 @@ void bind_documents(nb::module_& m) {
       .def(
           "__init__",
           [](DocumentCounter* self, size_t max_line_bytes, std::shared_ptr<const Normalizer> normalizer, Split split,
-             const PreTokenizer* pre_tokenizer) {
+             const PreTokenizer* pre_tokenizer, std::optional<nb::callable> cut) {
             if (pre_tokenizer) {
               new (self) DocumentCounter(*pre_tokenizer);
+            } else if (cut) {
+              new (self) DocumentCounter(cut_by(std::move(*cut)));
             } else {
               new (self) DocumentCounter(CountSettings{max_line_bytes, std::move(normalizer), split});
             }
           },
           nb::kw_only(), nb::arg("max_line_bytes") = 0, nb::arg("normalizer") = nb::none(),
-          nb::arg("split") = Split::words, nb::arg("pre_tokenizer") = nb::none())
+          nb::arg("split") = Split::words, nb::arg("pre_tokenizer") = nb::none(), nb::arg("cut") = nb::none())
       .def(
           "add_training",
           [](DocumentCounter& counter, nb::sequence documents, uint64_t copies) {

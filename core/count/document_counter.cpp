@@ -12,6 +12,13 @@
 
 namespace piecework {
 
+DocumentCounter::DocumentCounter(const PreTokenizer& pre_tokenizer)
+    : pre_tokenizer_(pre_tokenizer),
+      pre_token_units_([pre_tokenizer](std::string_view text, std::vector<size_t>& ends) {
+        pre_tokenizer.for_each_block(
+            text, [&](size_t, const size_t* found, size_t count) { ends.insert(ends.end(), found, found + count); });
+      }) {}
+
 void DocumentCounter::add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
   for (const std::string_view document : documents) add_training_document(document, known_valid, copies);
   training_.flush();
@@ -20,9 +27,28 @@ void DocumentCounter::add_training(const std::vector<std::string_view>& document
 void DocumentCounter::add_training_document(std::string_view document, bool known_valid, uint64_t copies) {
   if (pre_tokenizer_) {
     pre_tokens_.add(*pre_tokenizer_, document, known_valid, statistics_.invalid_bytes, copies);
+  } else if (cut_) {
+    add_cut_document(document, known_valid, copies);
   } else {
     queue_document(document, known_valid, settings_, training_, statistics_, copies);
   }
+}
+
+void DocumentCounter::add_cut_document(std::string_view document, bool known_valid, uint64_t copies) {
+  std::string repaired;
+  if (!known_valid && find_invalid_utf8(document) != document.size()) {
+    repaired = replace_invalid_utf8(document, statistics_.invalid_bytes);
+    document = repaired;
+  }
+  ends_.clear();
+  cut_(document, ends_);
+  const char* const last = document.data() + document.size();
+  size_t begin = 0;
+  for (const size_t end : ends_) {
+    training_.queue(document.substr(begin, end - begin), true, copies, last);
+    begin = end;
+  }
+  training_.flush();
 }
 
 void DocumentCounter::add_evaluation(const std::vector<std::string_view>& documents,
@@ -61,7 +87,7 @@ PlacedBatch DocumentCounter::add_placed(const std::vector<std::string_view>& doc
       add_evaluation_document(document, placement.bucket, prefix);
     } else if (placement.copies) {
       batch.train_copies = add_counts(batch.train_copies, placement.copies);
-      if (prefix.empty() || pre_tokenizer_) {
+      if (prefix.empty() || pre_token_units_) {
         add_training_document(document, known_valid, placement.copies);
       } else {
         prefixed.assign(prefix).append(document);

@@ -30,8 +30,9 @@ class DocumentCounter {
   // The settings are those of training documents; evaluation documents are counted as they are.
   explicit DocumentCounter(CountSettings settings = {}) : settings_(std::move(settings)) {}
   // Counts pre-tokens: in training documents as they are, in evaluation documents as units with their context.
-  explicit DocumentCounter(const PreTokenizer& pre_tokenizer)
-      : pre_tokenizer_(pre_tokenizer), pre_token_units_(pre_tokenizer) {}
+  explicit DocumentCounter(const PreTokenizer& pre_tokenizer);
+  // The same for a pre-tokenizer outside the core.
+  explicit DocumentCounter(CutText cut) : cut_(cut), pre_token_units_(std::move(cut)) {}
 
   // Counts each document `copies` times.
   void add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies);
@@ -70,13 +71,16 @@ class DocumentCounter {
   static constexpr uint8_t kBuckets = Placer::kBuckets;
 
   void add_training_document(std::string_view document, bool known_valid, uint64_t copies);
+  void add_cut_document(std::string_view document, bool known_valid, uint64_t copies);
   void add_evaluation_document(std::string_view document, uint8_t bucket, std::string_view prefix);
 
   CountSettings settings_;
   std::optional<PreTokenizer> pre_tokenizer_;
+  CutText cut_;
   std::optional<PreTokenUnitCounter> pre_token_units_;
   WordTable training_;
-  PreTokenTable pre_tokens_;  // instead of training_, with a pre-tokenizer
+  PreTokenTable pre_tokens_;  // instead of training_, with a pre-tokenizer of the core
+  std::vector<size_t> ends_;  // of the pre-tokens of a document
   UnitCounter units_;
   CountStatistics statistics_;
 };

@@ -42,9 +42,8 @@ void PreTokenUnitCounter::add(std::string_view document, uint8_t bucket) {
 
 void PreTokenUnitCounter::count(uint8_t bucket, WordTable& table) {
   ends_.clear();
-  size_t size = 1;
-  pre_tokenizer_.for_each(std::string_view(text_).substr(1),
-                          [&](std::string_view pre_token) { ends_.push_back(size += pre_token.size()); });
+  cut_(std::string_view(text_).substr(1), ends_);
+  for (size_t& end : ends_) ++end;
   text_.append(kReadable, '\0');
   const std::string_view text = text_;
   bool open_word = false;  // the previous pre-token ends within a word

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "count/word_table.hpp"
-#include "pretokenize/pre_tokenizer.hpp"
 
 namespace piecework {
 
@@ -21,12 +22,15 @@ struct UnitContext {
   static constexpr uint8_t kAll = 15;
 };
 
+// Appends the ends of the pre-tokens of a text, in bytes. The text is valid UTF-8, and the last end is its size.
+using CutText = std::function<void(std::string_view text, std::vector<size_t>& ends)>;
+
 // Where a text is cut depends on the text after the cut, so pre-tokens are counted as they are in the document. The key
 // of a pre-token in a table is a byte and its text; the byte is its bucket (5 bits) and UnitContext without kOpens (3
 // bits).
 class PreTokenUnitCounter {
  public:
-  explicit PreTokenUnitCounter(const PreTokenizer& pre_tokenizer) : pre_tokenizer_(pre_tokenizer) {}
+  explicit PreTokenUnitCounter(CutText cut) : cut_(std::move(cut)) {}
 
   // Counts the document as it is, and without its ASCII punctuation, which is cut separately.
   void add(std::string_view document, uint8_t bucket);
@@ -39,7 +43,7 @@ class PreTokenUnitCounter {
   // Counts text_, which has one byte before the document.
   void count(uint8_t bucket, WordTable& table);
 
-  PreTokenizer pre_tokenizer_;
+  CutText cut_;
   WordTable table_, plain_;
   std::string text_;
   std::vector<size_t> ends_;  // of the pre-tokens in text_

@@ -35,7 +35,12 @@ def parallel(languages: str = "aa bb cc", *, number: int = 640) -> dict[str, lis
     return {language: spoken(language, ideas) for language in languages.split()}
 
 
-def write_corpus(folder: Path, documents: Mapping[str, int], *, weights: str = "", weighting: str = "counts") -> Path:
+PLAIN = 'preset = "plain"\nvocab_size = 1500\n'
+
+
+def write_corpus(
+    folder: Path, documents: Mapping[str, int], *, weights: str = "", weighting: str = "counts", recipe: str = PLAIN
+) -> Path:
     """A study of `documents` documents per language; returns its file."""
     for number, (language, amount) in enumerate(documents.items()):
         texts = spoken(language, sentences(amount * 5, seed=100 + number))
@@ -43,12 +48,14 @@ def write_corpus(folder: Path, documents: Mapping[str, int], *, weights: str = "
     study = folder / "study.toml"
     study.write_text(
         f'name = "made-up"\n[corpus]\npath = "data/{{language}}.jsonl"\n{weights}\n[sampling]\ntrain = "60%"\n'
-        f'eval = "40%"\nweighting = "{weighting}"\n[recipe]\npreset = "plain"\nvocab_size = 1500\n',
+        f'eval = "40%"\nweighting = "{weighting}"\n[recipe]\n{recipe}',
         encoding="utf-8",
     )
     return study
 
 
-def counted(folder: Path, documents: Mapping[str, int], *, weights: str = "", weighting: str = "counts") -> Counts:
-    study = Study.load(write_corpus(folder, documents, weights=weights, weighting=weighting))
+def counted(
+    folder: Path, documents: Mapping[str, int], *, weights: str = "", weighting: str = "counts", recipe: str = PLAIN
+) -> Counts:
+    study = Study.load(write_corpus(folder, documents, weights=weights, weighting=weighting, recipe=recipe))
     return count(study, out=folder / "out")

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import piecework as pw
-from balance.corpora import counted, parallel, write_corpus
+from balance.corpora import PLAIN, counted, parallel, write_corpus
 from piecework.balancing.alternatives import BALANCED, PARITY, TODAY, alternatives
 from piecework.corpus.parallel_text import parallel_text
 from piecework.errors import StudyError
+from piecework.study.recipe import AnyRecipe
 from piecework.study.weights import unimax_weights
 from pipeline.studies import run_study
 from report.html import parse
@@ -33,10 +34,19 @@ def test_unimax_gives_all_the_same_or_all_they_have(sizes: list[int], epochs: in
         assert weights[name] == epochs or amount + 2 * slack >= max(amounts.values())
 
 
-@pytest.mark.parametrize("weighting", ["counts", "documents"])
-def test_all_ways_side_by_side(weighting: str, tmp_path: Path) -> None:
-    counts = counted(tmp_path, AMOUNTS, weights="[weights]\nlanguage = { bb = 0.5 }", weighting=weighting)
-    table = alternatives(counts, RECIPE, parallel=parallel_text(parallel(), pivot="aa"))
+@pytest.mark.parametrize(
+    ("weighting", "recipe", "in_study"),
+    [
+        ("counts", RECIPE, PLAIN),
+        ("documents", RECIPE, PLAIN),
+        ("counts", pw.Recipe.byte_level("gpt4o", vocab_size=1500), 'preset = "gpt4o"\nvocab_size = 1500\n'),
+    ],
+    ids=["counts", "documents", "byte-level"],
+)
+def test_all_ways_side_by_side(weighting: str, recipe: AnyRecipe, in_study: str, tmp_path: Path) -> None:
+    weights = "[weights]\nlanguage = { bb = 0.5 }"
+    counts = counted(tmp_path, AMOUNTS, weights=weights, weighting=weighting, recipe=in_study)
+    table = alternatives(counts, recipe, parallel=parallel_text(parallel(), pivot="aa"))
     assert table is not None
     rows = {(row["alternative"], row["language"]): row for row in table.rows()}
     names = list(dict.fromkeys(name for name, _ in rows))

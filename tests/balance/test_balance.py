@@ -1,4 +1,7 @@
-"""Balances of made-up languages: what is found, held out, put back into the study; and what cannot be found."""
+"""Balances of made-up languages: what is found, held out, put back into the study; and what cannot be found.
+
+The first tests are of SentencePiece and of byte-level recipes.
+"""
 
 import json
 from fractions import Fraction
@@ -11,10 +14,17 @@ from balance.corpora import counted, parallel, write_corpus
 from piecework.balancing.balance import balance
 from piecework.balancing.result import Balance
 from piecework.counting.store import Counts
-from piecework.errors import InputError
+from piecework.dataset.plan import model_bytes
+from piecework.errors import InputError, VocabularyTooLargeError
+from piecework.study.recipe import AnyRecipe
+from piecework.tokenizer.trained import TrainedTokenizer
+from piecework.training.trainer import train_any
+from pipeline.studies import run_study
 
 AMOUNTS = {"aa": 1200, "bb": 500, "cc": 250}
 RECIPE = pw.Recipe(vocab_size=1500, character_coverage=1.0)
+BYTES = pw.Recipe.byte_level("gpt4o", vocab_size=1500)
+BYTES_IN_STUDY = 'preset = "gpt4o"\nvocab_size = 1500\n'
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +33,24 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> Counts:
 
 
 @pytest.fixture(scope="module")
-def found(counts: Counts) -> Balance:
-    return balance(counts, RECIPE, parallel=parallel(), pivot="aa")
+def byte_counts(tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    return counted(tmp_path_factory.mktemp("bytes"), AMOUNTS, recipe=BYTES_IN_STUDY)
+
+
+Found = tuple[Balance, Counts, AnyRecipe]
+
+
+@pytest.fixture(scope="module", params=["sentencepiece", "byte-level"])
+def found_in(request: pytest.FixtureRequest) -> Found:
+    is_bytes = request.param == "byte-level"
+    counts: Counts = request.getfixturevalue("byte_counts" if is_bytes else "counts")
+    recipe: AnyRecipe = BYTES if is_bytes else RECIPE
+    return balance(counts, recipe, parallel=parallel(), pivot="aa"), counts, recipe
+
+
+@pytest.fixture(scope="module")
+def found(found_in: Found) -> Balance:
+    return found_in[0]
 
 
 def test_premiums_become_equal(found: Balance) -> None:
@@ -37,15 +63,17 @@ def test_premiums_become_equal(found: Balance) -> None:
     assert spreads == sorted(spreads, reverse=True)
 
 
-def test_training_has_as_much_text_as_before(found: Balance, counts: Counts) -> None:
+def test_training_has_as_much_text_as_before(found_in: Found) -> None:
+    found, counts, _ = found_in
     text = {row["language"]: row["train_bytes"] for row in counts.subset_rows}
     after = sum(size * found.after.factors[language] for language, size in text.items())
     assert float(after) == pytest.approx(sum(text.values()), rel=0.01)
 
 
-def test_the_weights_give_the_tokenizer(found: Balance, counts: Counts) -> None:
-    again = pw.train(counts.training(weights=found.weights), RECIPE)
-    assert again.model_bytes == found.tokenizer.model_bytes
+def test_the_weights_give_the_tokenizer(found_in: Found) -> None:
+    found, counts, recipe = found_in
+    again = train_any(counts.training(weights=found.weights), recipe)
+    assert model_bytes(again) == model_bytes(found.tokenizer)
 
 
 def test_costs_are_of_the_other_half(found: Balance) -> None:
@@ -56,8 +84,9 @@ def test_costs_are_of_the_other_half(found: Balance) -> None:
     assert values == {name: number / tokens["aa"] for name, number in tokens.items()}
 
 
-def test_the_same_result_again(found: Balance, counts: Counts) -> None:
-    again = balance(counts, RECIPE, parallel=parallel(), pivot="aa")
+def test_the_same_result_again(found_in: Found) -> None:
+    found, counts, recipe = found_in
+    again = balance(counts, recipe, parallel=parallel(), pivot="aa")
     assert again.weights == found.weights and again.trainings == found.trainings
 
 
@@ -129,6 +158,36 @@ def test_predicted_from_counts_and_seen_with_documents(tmp_path: Path) -> None:
     for cost in found.after.costs:
         low, high = cost.interval or (cost.value, cost.value)
         assert low - 0.03 <= seen[cost.group]["value"] <= high + 0.03, cost.group
+
+
+def test_a_byte_level_study_run_with_the_weights(byte_counts: Counts, tmp_path: Path) -> None:
+    """The tokenizer and the costs of the sample are those of the balance, with `==`."""
+    found = balance(byte_counts, BYTES, metric="word_fertility")
+    assert found.after.spread < found.before.spread
+    path = write_corpus(tmp_path, AMOUNTS, weights=found.toml(), recipe=BYTES_IN_STUDY)
+    results, _ = run_study(path)
+    assert model_bytes(results.tokenizer()) == model_bytes(found.tokenizer)
+    assert results.counts is not None
+    for cost in found.after.costs:
+        rows = [row for row in results.counts.evaluation(cost.group).to_pylist() if row["bucket"] % 2]
+        tokens = sum(row["count"] * len(_ids_of(found.tokenizer, row["unit"])) for row in rows)
+        # A word counts where it starts: bit 4 is of a pre-token whose first word starts in the one before.
+        words = sum(row["count"] * (len(row["unit"].split()) - (row["context"] & 4 > 0)) for row in rows)
+        assert cost.value == tokens / words
+
+
+def _ids_of(tokenizer: TrainedTokenizer, pre_token: str) -> list[int]:
+    assert isinstance(tokenizer, pw.ByteLevelTokenizer)
+    return tokenizer._encoder.encode_batch([pre_token], 1)[0]
+
+
+def test_counts_without_a_recipe_have_their_own_pre_tokenizer(byte_counts: Counts) -> None:
+    with pytest.raises(VocabularyTooLargeError, match="vocab_size = 32,000 is too large for this text"):
+        balance(byte_counts)
+    with pytest.raises(InputError, match="count again with this recipe"):
+        balance(byte_counts, RECIPE)
+    with pytest.raises(pw.RecipeError, match='counts are of "o200k", the recipe is for "llama3"'):
+        balance(byte_counts, pw.Recipe.byte_level("llama3", vocab_size=1500))
 
 
 def test_saved(found: Balance, tmp_path: Path) -> None:

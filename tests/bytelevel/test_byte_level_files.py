@@ -202,6 +202,8 @@ def test_a_gap_in_ranks(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> Non
         (b"eno= x", "is not a token in base64 and its rank"),
         (b"YQ== 900", "the token b'a' is there twice"),
         (b"enp6 258", "two tokens have the same rank"),
+        (b"enp6 -1", "is not a token in base64 and its rank"),
+        (b"enp6 1000000000000", "no token has rank 0, but ranks go up to 1000000000000"),
     ],
 )
 def test_damaged_ranks(line: bytes, message: str, tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
@@ -209,6 +211,44 @@ def test_damaged_ranks(line: bytes, message: str, tokenizer: pw.ByteLevelTokeniz
     path.write_bytes(b"\n".join([*lines, line]))
     with pytest.raises(pw.InputError, match=message):
         pw.ByteLevelTokenizer.load(path)
+
+
+def _id_of(number: object) -> Callable[[dict[str, Any]], None]:
+    return lambda content: content["model"]["vocab"].update({"zzzz": number})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_id_of(10**12), "ids go up to 1,000,000,000,000, and only .* of them are used"),
+        (_id_of(-1), "the id of 'zzzz' is -1; ids are whole numbers from 0 on"),
+        (_id_of("7"), "the id of 'zzzz' is '7'"),
+        (_id_of(258), "and 'zzzz' have the same id 258"),
+        (lambda content: content.update(added_tokens=[{"content": "x"}]), "not a tokenizer.json: KeyError: 'id'"),
+        (lambda content: content.update(pre_tokenizer="ByteLevel"), "not a tokenizer.json: AttributeError"),
+        (
+            lambda content: content.update(
+                pre_tokenizer={
+                    "type": "Sequence",
+                    "pretokenizers": [
+                        {"type": "Split", "pattern": {"Regex": "(x"}, "behavior": "Isolated", "invert": False},
+                        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+                    ],
+                }
+            ),
+            r"tokenizer.json: pre_tokenizer: the pattern '\(x' is broken",
+        ),
+    ],
+)
+def test_json_that_would_fill_the_memory_or_crash(
+    change: Callable[[dict[str, Any]], None], message: str, tokenizer: pw.ByteLevelTokenizer, tmp_path: Path
+) -> None:
+    """Each is a message with the file, and none fills the memory."""
+    content = orjson.loads(tokenizer.json_bytes)
+    change(content)
+    (tmp_path / "tokenizer.json").write_bytes(orjson.dumps(content))
+    with pytest.raises(pw.ModelError, match=message):
+        pw.ByteLevelTokenizer.load(tmp_path)
 
 
 def test_other_files(tmp_path: Path) -> None:
@@ -228,11 +268,33 @@ def test_other_files(tmp_path: Path) -> None:
         pw.ByteLevelTokenizer.load(tmp_path / "none.json")
 
 
-def test_ranks_have_no_merges_to_save(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+def test_ranks_are_saved_as_merges(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
     path, _ = _ranks(tokenizer, tmp_path)
-    loaded = pw.ByteLevelTokenizer.load(path, special_tokens={"<s>": 0})
-    with pytest.raises(pw.ModelError, match="save_tiktoken writes it"):
-        loaded.save(tmp_path / "out")
+    loaded = pw.ByteLevelTokenizer.load(path, pre_tokenizer="gpt2", special_tokens={"<s>": 0})
+    rust = tokenizers.Tokenizer.from_file(str(loaded.save(tmp_path / "out")))
+    again = pw.ByteLevelTokenizer.load(tmp_path / "out")
+    for text in TEXTS:
+        ids = loaded.encode(text)
+        assert ids == tokenizer.encode(text) == again.encode(text) == rust.encode(text, add_special_tokens=False).ids
+
+
+def test_ids_between_ranks_and_special_tokens_are_unused(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
+    """As in the encodings of tiktoken: o200k has no 199998, and nothing between its two special tokens."""
+    path, lines = _ranks(tokenizer, tmp_path)
+    path.write_bytes(b"\n".join(b"%s %d" % (token, int(rank) - 1) for token, rank in map(bytes.split, lines)))
+    loaded = pw.ByteLevelTokenizer.load(path, pre_tokenizer="gpt2", special_tokens={"<s>": 270, "<e>": 280})
+    assert loaded.vocab_size == 281
+    assert loaded.encode("<s>", allowed_special="all") == [270]
+    assert loaded.encode(TEXTS[0]) == [number - 1 for number in tokenizer.encode(TEXTS[0])]
+    with pytest.raises(pw.InputError, match="has the id -1; ids start at 0"):
+        pw.ByteLevelTokenizer.load(path, special_tokens={"<s>": -1})
+
+
+def test_special_tokens_that_do_not_exist(tokenizer: pw.ByteLevelTokenizer) -> None:
+    with pytest.raises(pw.InputError, match=r"""allowed_special is "all" or a list of tokens, such as \['<s>'\]"""):
+        tokenizer.encode("<s>", allowed_special="<s>")
+    with pytest.raises(pw.InputError, match="'<S>' is not a special token of this tokenizer; did you mean \"<s>\""):
+        tokenizer.encode("<s>", allowed_special=["<S>"])
 
 
 def test_a_special_token_that_is_merged_cannot_be_ranked(tmp_path: Path) -> None:

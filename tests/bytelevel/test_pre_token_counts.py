@@ -42,15 +42,6 @@ def test_invalid_bytes_are_replaced_and_reported() -> None:
     assert dict(counts.items()) == {"a": 1, "��": 1, "b": 1}
 
 
-def test_a_pattern_of_ones_own() -> None:
-    pattern = pw.PreTokenizer("custom", pattern=r"\w+|\W")
-    assert dict(pw.count_pre_tokens(["på på!", b"p\xc3\xa5"], pre_tokenizer=pattern).items()) == {
-        "på": 3,
-        " ": 1,
-        "!": 1,
-    }
-
-
 def test_save_and_load(tmp_path: Path) -> None:
     counts = pw.count_pre_tokens(TEXTS, pre_tokenizer=pw.PreTokenizer("llama3", digits="right"))
     counts.save(tmp_path / "counts.parquet")

@@ -123,11 +123,6 @@ def test_patterns_of_other_projects_are_known(monkeypatch: pytest.MonkeyPatch) -
             assert pw.PreTokenizer.from_patterns(*pre_tokenizer.patterns).patterns == pre_tokenizer.patterns
 
 
-def test_a_pattern_of_ones_own() -> None:
-    pre_tokenizer = pw.PreTokenizer("custom", pattern=r"\s?\w+|[^\w\s]|\s")
-    assert pre_tokenizer.split("Hej, på dig!") == ["Hej", ",", " på", " dig", "!"]
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -135,7 +130,8 @@ def test_a_pattern_of_ones_own() -> None:
         ({"name": "?"}, 'unknown pre-tokenizer "\\?"; there are gpt2, '),
         ({"name": "gpt2", "digits": "two"}, 'digits = "two": there are whole, threes, ones, right'),
         ({"name": "llama3", "digits": "whole"}, 'is for the pre-tokenizer "gpt2" alone'),
-        ({"name": "custom"}, "has a pattern"),
+        ({"name": "custom"}, 'needs a pattern of your own: pattern = "..."'),
+        ({"name": "custom", "pattern": r"\S|\s", "digits": "ones"}, "digits are cut by the pattern"),
         ({"name": "gpt2", "pattern": "x"}, "takes another"),
         ({"name": "custom", "pattern": "(x"}, r"the pattern '\(x' is broken: .*parenthes"),
     ],
@@ -143,8 +139,3 @@ def test_a_pattern_of_ones_own() -> None:
 def test_bad_settings(settings: dict[str, str], message: str) -> None:
     with pytest.raises(pw.RecipeError, match=message):
         pw.PreTokenizer(**settings)
-
-
-def test_a_pattern_that_does_not_cover_the_text() -> None:
-    with pytest.raises(pw.InputError, match=r"does not match ' ' at character 3 of the text"):
-        pw.PreTokenizer("custom", pattern=r"\w+").split("hej på")

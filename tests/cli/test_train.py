@@ -149,6 +149,32 @@ def test_dry_run_as_json_needs_no_output_folder(run: Run, text_file: Path) -> No
     assert plan["estimate"]["memory_bytes"] > 1_000_000
 
 
+def test_dry_run_of_a_byte_level_recipe_counts_pre_tokens(run: Run, text_file: Path) -> None:
+    done = run("train", text_file, "--preset", "gpt4o", "--vocab-size", 300, "--dry-run")
+    counts = pw.count_pre_tokens([text_file.read_text("utf-8")], pre_tokenizer="o200k")
+    assert f"for {len(counts):,} distinct pre-tokens" in done.stdout
+
+
+def test_a_pattern_of_ones_own(run: Run, tmp_path: Path, text_file: Path) -> None:
+    pattern = r"\s?\p{L}+|\p{N}{1,2}|[^\s\p{L}\p{N}]+|\s+"
+    recipe = ("--preset", "gpt2", "--set", f"pattern={pattern}", "--vocab-size", 300)
+    done = run("train", text_file, *recipe, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "warning: a pattern of one's own runs in tokenizers: counting takes some 25 times as long" in done.stderr
+    cut = pw.PreTokenizer("custom", pattern=pattern)
+    expected = pw.train([text_file.read_text("utf-8")], pw.Recipe.byte_level("gpt2", pre_tokenizer=cut, vocab_size=300))
+    assert (tmp_path / "out/tokenizer.json").read_bytes() == expected.json_bytes
+    for settings, message in (
+        (["pattern=[0-9]"], "the pattern '[0-9]' does not match ' '"),
+        (["pattern=(x"], "the pattern '(x' is broken"),
+        (["pre_tokenizer=custom"], 'needs a pattern of your own: pattern = "..."'),
+        (["pattern=x", "pre_tokenizer=gpt2"], 'the pre-tokenizer "gpt2" has its own pattern; "custom" takes another'),
+        ([r"pattern=\S|\s", "digits=ones"], "digits are cut by the pattern"),
+    ):
+        refused = run("train", text_file, "--preset", "gpt2", *(x for each in settings for x in ("--set", each)))
+        assert refused.returncode and message in refused.stderr, refused.stderr
+
+
 def test_dry_run_on_empty_input(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     done = run("train", "empty.txt", "--dry-run")

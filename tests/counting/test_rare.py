@@ -16,6 +16,7 @@ from cli.command import COMMAND, environment
 from counting.corpora import count_here, made_up_corpus, make_study, write_corpus
 from piecework.common.subset_name import SubsetName
 from piecework.counting import spill_files
+from piecework.counting.pre_tokens import PreTokenCounts
 from piecework.counting.rare import RareWords, add_up
 from piecework.counting.store import Counts
 from piecework.counting.words import WordCounts
@@ -77,6 +78,32 @@ def test_no_piece_is_rarer_than_the_bound_says(table: dict[str, int], min_count:
                 bigrams[text[start : start + 2]] += count
     change, characters = rare.largest_change
     assert change == max(substrings.values(), default=0) == bigrams.get(characters, 0)
+
+
+@given(
+    st.dictionaries(st.text("ab å😀\0\n▁", min_size=1, max_size=6), st.integers(1, 9), max_size=12),
+    st.integers(1, 10),
+)
+def test_no_token_is_rarer_than_the_bound_says(table: dict[str, int], min_count: int) -> None:
+    """The same for pre-tokens, in bytes."""
+    batch = pa.array(table.keys(), pa.large_string()), pa.array(table.values(), pa.uint64())
+    rare = RareWords(min_count, pre_tokens=True)
+    kept = {}
+    for words, counts in rare.leave_out(add_up([batch], pre_tokens=True)):
+        kept |= dict(zip(words.to_pylist(), counts.to_pylist(), strict=True))
+    assert kept == {word: count for word, count in table.items() if count >= min_count}
+    dropped = {word.encode(): count for word, count in table.items() if count < min_count}
+    assert (rare.distinct, rare.occurrences) == (len(dropped), sum(dropped.values()))
+    substrings: Counter[bytes] = Counter()
+    for text, count in dropped.items():
+        for start in range(len(text)):
+            for end in range(start + 2, len(text) + 1):
+                substrings[text[start:end]] += count
+    change, shown = rare.largest_change
+    assert change == max(substrings.values(), default=0)
+    assert not change or change in {
+        n for text, n in substrings.items() if text.decode("utf-8", "backslashreplace") == shown
+    }
 
 
 def test_spill_files_give_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,6 +192,42 @@ def test_the_command(counts: Counts, tmp_path: Path) -> None:
     refused = run("x.txt", "--min-count", 3, "--out", "b")
     assert refused.returncode == 2
     assert "need --counts DIR" in refused.stderr
+
+
+@pytest.mark.parametrize("language", [None, "is"])
+def test_pre_tokens_of_all_subsets_are_added_up_first(language: str | None, tmp_path: Path) -> None:
+    write_corpus(tmp_path / "data", made_up_corpus(100))
+    study = make_study(tmp_path / "data", weights={"language": {"sv": "1.5"}}, recipe={"preset": "gpt4o"})
+    count_here(study, tmp_path / "counts")
+    counts = Counts.load(tmp_path)
+    weights = {SubsetName("law", "sv"): Fraction(1, 3)}
+    everything = counts.training(language, weights=weights)
+    kept = counts.training(language, weights=weights, min_count=2)
+    threshold = 2 * (3 if language != "is" else 1)
+    assert isinstance(kept, PreTokenCounts) and everything.rare is None and kept.rare is not None
+    assert dict(kept.items()) == {word: count for word, count in everything.items() if count >= threshold}
+    assert kept.rare.occurrences == everything.total - kept.total
+    recipe = Recipe.byte_level("gpt4o", vocab_size=400)
+    expected = PreTokenCounts.from_mapping(dict(kept.items()), pre_tokenizer="o200k")
+    assert train(kept, recipe).json_bytes == train(expected, recipe).json_bytes
+
+
+def test_the_command_on_pre_tokens(tmp_path: Path) -> None:
+    write_corpus(tmp_path / "data", made_up_corpus(100))
+    count_here(make_study(tmp_path / "data", recipe={"preset": "gpt4o"}), tmp_path / "counts")
+    arguments = ["--counts", tmp_path, "--min-count", 3, "--preset", "gpt4o", "--vocab-size", 300, "--out", "a"]
+    done = subprocess.run(
+        [*COMMAND, "train", *map(str, arguments)],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        env=environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    rare = Counts.load(tmp_path).training(min_count=3).rare
+    assert rare is not None
+    assert f"--min-count 3 left out {rare.distinct:,} distinct pre-tokens" in done.stderr
+    assert f"this lowers the frequency of a pair by at most {rare.largest_change[0]:,}" in done.stderr
 
 
 def test_counts_that_do_not_fit(counts: Counts) -> None:

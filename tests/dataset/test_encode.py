@@ -53,3 +53,15 @@ def test_flat_arrays(texts: list[str], tokenizer: pw.Tokenizer, byte_level: pw.B
     assert tokenizer.encode_batch(texts, output="arrow").to_pylist() == tokenizer.encode_batch(texts)
     assert [ids.tolist() for ids in tokenizer.encode_batch(texts, output="numpy")] == tokenizer.encode_batch(texts)
     assert len(tokenizer.encode_batch([], as_arrays=True)) == 0
+
+
+def test_a_dataset_of_ranks(tmp_path: Path, byte_level: pw.ByteLevelTokenizer) -> None:
+    """A `.tiktoken` file has no merges; its pattern may be one of one's own."""
+    byte_level.save_tiktoken(tmp_path / "own.tiktoken")
+    special = byte_level.model.special_tokens
+    (tmp_path / "a.jsonl").write_bytes(jsonl(["tack så", "en rad\noch en till"]))
+    for cut in (byte_level.pre_tokenizer, pw.PreTokenizer("custom", pattern=r"\S+|\s+")):
+        loaded = pw.ByteLevelTokenizer.load(tmp_path / "own.tiktoken", pre_tokenizer=cut, special_tokens=special)
+        dataset = pw.tokenize(tmp_path / "a.jsonl", loaded, out=tmp_path / cut.name, to="numpy", threads=1)
+        found = np.load(next(dataset.folder.glob("*-00000.npy"))).tolist()
+        assert found == [*loaded.encode("tack så"), *loaded.encode("en rad\noch en till")]

@@ -110,6 +110,9 @@ def test_qwen_ranks(tmp_path: Path) -> None:
         special_tokens=dict(tokenizer.model.special_tokens),
     )
     assert extended.tokenizer.encode_batch(texts) == encoding.encode_ordinary_batch(texts)
+    again = pw.ByteLevelTokenizer.load(tmp_path)
+    assert again.encode_batch(texts[:50]) == extended.tokenizer.encode_batch(texts[:50])
+    assert again.model.special_tokens == tokenizer.model.special_tokens
 
 
 @pytest.mark.usefixtures("known_packages")

@@ -41,15 +41,15 @@ def words_base() -> pw.Tokenizer:
     return pw.train(english(), pw.Recipe(vocab_size=330, byte_fallback=True, character_coverage=1.0))
 
 
-def bytes_base() -> pw.ByteLevelTokenizer:
-    counts = pw.count_pre_tokens(english(), pre_tokenizer="gpt2")
-    return pw.train(counts, pw.Recipe.byte_level("gpt2", vocab_size=300))
+def bytes_base(cut: pw.PreTokenizer | str = "gpt2") -> pw.ByteLevelTokenizer:
+    return pw.train(english(), pw.Recipe.byte_level("gpt2", pre_tokenizer=cut, vocab_size=300))
 
 
-@pytest.fixture(scope="module", params=["words", "bytes", "ranks"])
+@pytest.fixture(scope="module", params=["words", "bytes", "ranks", "custom"])
 def study_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("extended")
-    base: pw.Tokenizer | pw.ByteLevelTokenizer = words_base() if request.param == "words" else bytes_base()
+    cut = pw.PreTokenizer("custom", pattern=r"\s?\w+|[^\w\s]+|\s") if request.param == "custom" else "gpt2"
+    base: pw.Tokenizer | pw.ByteLevelTokenizer = words_base() if request.param == "words" else bytes_base(cut)
     name = "old"
     if request.param == "ranks":
         assert isinstance(base, pw.ByteLevelTokenizer)

@@ -20,10 +20,10 @@ from piecework.corpus.parallel_text import ParallelText
 from piecework.corpus.sampling import BUCKETS
 from piecework.counting.store import Counts
 from piecework.evaluation.tables import Table
-from piecework.study.recipe import Recipe
+from piecework.study.recipe import AnyRecipe
 from piecework.study.weights import temperature_weights, unimax_weights
-from piecework.tokenizer.tokenizer import Tokenizer
-from piecework.training.trainer import train
+from piecework.tokenizer.trained import TrainedTokenizer
+from piecework.training.trainer import train, train_any
 
 __all__ = ["alternatives"]
 
@@ -36,14 +36,14 @@ EPOCHS = 4
 @dataclass(frozen=True, slots=True)
 class _Alternative:
     name: str
-    tokenizer: Tokenizer
+    tokenizer: TrainedTokenizer
     text: Mapping[str, Fraction]
     """Bytes of training text by language; for parity-aware training, those of the study."""
 
 
 def alternatives(
     counts: Counts,
-    recipe: Recipe,
+    recipe: AnyRecipe,
     *,
     parallel: ParallelText | None = None,
     budget_s: float = 60.0,
@@ -98,7 +98,7 @@ def _text(counts: Counts) -> dict[str, Fraction]:
 
 def _trained(
     counts: Counts,
-    recipe: Recipe,
+    recipe: AnyRecipe,
     parallel: ParallelText | None,
     sizes: Mapping[str, Fraction],
     budget_s: float,
@@ -106,7 +106,7 @@ def _trained(
 ) -> Iterator[_Alternative]:
     """Every tokenizer, with the text that it was trained on."""
     today = _weighted(counts, counts.weights)
-    yield _Alternative(TODAY, train(counts.training(), recipe), today)
+    yield _Alternative(TODAY, train_any(counts.training(), recipe), today)
     whole = {language: round(size) for language, size in sizes.items()}
     presets = {
         "as in the corpus": dict.fromkeys(sizes, Fraction(1)),
@@ -131,8 +131,8 @@ def _factors(counts: Counts, weights: Mapping[SubsetName, Fraction]) -> dict[Sub
     return {name: weight / own if (own := counts.weights[name]) else own for name, weight in weights.items()}
 
 
-def _train(counts: Counts, recipe: Recipe, weights: Mapping[SubsetName, Fraction]) -> Tokenizer:
-    return train(counts.training(weights=_factors(counts, weights)), recipe)
+def _train(counts: Counts, recipe: AnyRecipe, weights: Mapping[SubsetName, Fraction]) -> TrainedTokenizer:
+    return train_any(counts.training(weights=_factors(counts, weights)), recipe)
 
 
 def _weighted(counts: Counts, weights: Mapping[SubsetName, Fraction]) -> dict[str, Fraction]:
@@ -145,7 +145,7 @@ def _weighted(counts: Counts, weights: Mapping[SubsetName, Fraction]) -> dict[st
     return sizes
 
 
-def _parity(counts: Counts, recipe: Recipe, parallel: ParallelText, languages: list[str]) -> Tokenizer:
+def _parity(counts: Counts, recipe: AnyRecipe, parallel: ParallelText, languages: list[str]) -> TrainedTokenizer:
     """Parity-aware BPE with the study's weights.
 
     Its development text is the half of the parallel text that gives no reported cost. A language without parallel text,
@@ -163,4 +163,6 @@ def _parity(counts: Counts, recipe: Recipe, parallel: ParallelText, languages: l
         for language in compared
     }
     given = {name: getattr(recipe, name) for name in recipe.model_fields_set}
-    return train(training, Recipe(**{**given, "parity": True}), development=development)
+    parity: Any = type(recipe)(**{**given, "parity": True})
+    found: TrainedTokenizer = train(training, parity, development=development)
+    return found

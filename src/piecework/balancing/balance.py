@@ -20,9 +20,10 @@ from piecework.counting.store import Counts
 from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, Metric
 from piecework.evaluation.units import GroupBy
-from piecework.study.recipe import Recipe
-from piecework.tokenizer.tokenizer import Tokenizer
-from piecework.training.trainer import train
+from piecework.study.byte_level_recipe import ByteLevelRecipe
+from piecework.study.recipe import AnyRecipe, Recipe
+from piecework.tokenizer.trained import TrainedTokenizer
+from piecework.training.trainer import train_any
 
 __all__ = ["balance"]
 
@@ -39,7 +40,7 @@ TOLERANCE_WITHOUT_INTERVAL = 0.01
 
 def balance(
     counts: Counts,
-    recipe: Recipe | None = None,
+    recipe: AnyRecipe | None = None,
     *,
     goal: GoalKind = "equal",
     limit: float | None = None,
@@ -61,9 +62,7 @@ def balance(
     would take more than `budget_s` seconds of CPU. A busy machine does not change the result.
     `progress(trainings, message)` is called before and after each training.
     """
-    if counts.pre_tokenizer is not None:
-        raise InputError(f"{counts.folder}: has counts of pre-tokens, and balance trains SentencePiece tokenizers")
-    recipe = recipe or Recipe.gpt_sw3()
+    recipe = recipe or _usual_recipe(counts)
     wanted = make_goal(goal, limit, targets)
     text = parallel if parallel is None or isinstance(parallel, ParallelText) else parallel_text(parallel, pivot=pivot)
     meter = Meter(counts, metric=metric, parallel=text, by=by, threads=threads)
@@ -105,13 +104,19 @@ def balance(
     )
 
 
+def _usual_recipe(counts: Counts) -> AnyRecipe:
+    if counts.pre_tokenizer is None:
+        return Recipe.gpt_sw3()
+    return ByteLevelRecipe(pre_tokenizer=counts.pre_tokenizer)
+
+
 class _Run:
     """The trainings of one balance, each done once."""
 
     def __init__(
         self,
         counts: Counts,
-        recipe: Recipe,
+        recipe: AnyRecipe,
         meter: Meter,
         weighting: Weighting,
         problem: Problem,
@@ -124,7 +129,7 @@ class _Run:
         self._started, self._started_cpu = time.monotonic(), time.process_time()
         self._longest = 0.0
         self._costs: dict[tuple[Fraction, ...], Costs] = {}
-        self._last: tuple[tuple[Fraction, ...], Tokenizer] | None = None
+        self._last: tuple[tuple[Fraction, ...], TrainedTokenizer] | None = None
         self.trainings = 0
         self.path: list[dict[str, float]] = []
         self._today: Costs | None = None
@@ -149,7 +154,7 @@ class _Run:
         # Time for one more step, for the frontier, and for the tokenizer that is returned.
         return self.cpu_s + self._longest * (len(FRONTIER) + 2) > self._budget_s
 
-    def trained(self, log_weights: Array) -> tuple[Tokenizer, Costs]:
+    def trained(self, log_weights: Array) -> tuple[TrainedTokenizer, Costs]:
         """The tokenizer for these log-weights, and its costs."""
         factors = self._weighting.factors(np.exp(log_weights))
         key = tuple(factors.values())
@@ -157,7 +162,7 @@ class _Run:
             started = self.cpu_s
             self._progress(self.trainings, f"training {self.trainings + 1}")
             words = self._counts.training(weights=self._weighting.of_counts(factors))
-            self._last = key, train(words, self._recipe)
+            self._last = key, train_any(words, self._recipe)
             self.trainings += 1
             self._longest = max(self._longest, self.cpu_s - started)
         if key not in self._costs:

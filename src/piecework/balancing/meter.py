@@ -14,7 +14,7 @@ from piecework.errors import InputError
 from piecework.evaluation.metrics import Array, Metric, UnitKind, find_metrics
 from piecework.evaluation.passes import TEXT_TOTALS, TOKEN_TOTALS, Evaluator
 from piecework.evaluation.units import EvaluationUnits, GroupBy
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["PREMIUM", "Meter"]
 
@@ -83,7 +83,7 @@ class Meter:
         sampled = (self._sampled[:, 0::2].sum(axis=1) > 0) & (self._sampled[:, 1::2].sum(axis=1) > 0)
         return np.asarray(sampled | np.array([group in self.lines for group in self.groups]))
 
-    def measure(self, tokenizer: Tokenizer) -> Costs:
+    def measure(self, tokenizer: TrainedTokenizer) -> Costs:
         """The costs of one tokenizer."""
         tokens = np.zeros((len(self.groups), BUCKETS))
         numerators, denominators = tokens.copy(), tokens.copy()
@@ -109,7 +109,7 @@ class Meter:
                 tokens = np.where(self.compared[:, np.newaxis], numerators, 0)
         return Costs(self.groups, numerators, denominators, tokens)
 
-    def _tokens(self, tokenizer: Tokenizer, lines: Sequence[str], buckets: Array) -> Array:
+    def _tokens(self, tokenizer: TrainedTokenizer, lines: Sequence[str], buckets: Array) -> Array:
         encoded = tokenizer.encode_batch(list(lines), threads=self._threads)
         return np.bincount(buckets, list(map(len, encoded)), BUCKETS)
 

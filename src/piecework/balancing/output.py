@@ -19,7 +19,7 @@ WEIGHTS_FILE = "weights.toml"
 JSON_FILE = "balance.json"
 FRONTIER_FILE = "frontier.csv"
 OUTPUT_NAMES = (WEIGHTS_FILE, JSON_FILE, FRONTIER_FILE)
-TOKENIZER_NAMES = ("tokenizer.model", "tokenizer.vocab")
+TOKENIZER_NAMES = ("tokenizer.model", "tokenizer.vocab", "tokenizer.json")
 
 
 def check_balance_output(folder: Path, *, force: bool) -> None:

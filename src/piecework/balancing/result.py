@@ -15,7 +15,7 @@ from piecework.balancing.weighting import weights_toml
 from piecework.common.exact import format_exact
 from piecework.common.files import prepare_output
 from piecework.common.subset_name import SubsetName
-from piecework.tokenizer.tokenizer import Tokenizer
+from piecework.tokenizer.trained import TrainedTokenizer
 
 __all__ = ["Balance"]
 
@@ -36,7 +36,7 @@ class Balance:
     """From today's weights to those found, in order; the first is `before`, the last is `after`."""
     weights: Mapping[SubsetName, Fraction]
     """The weights for the table `[weights]` of the study."""
-    tokenizer: Tokenizer
+    tokenizer: TrainedTokenizer
     stopped: str
     """Why the search stopped: "met", "time", "out of reach" or "no progress"."""
     out_of_reach: tuple[str, ...]

@@ -18,16 +18,16 @@ from piecework.cli.options import (
     threads_option,
 )
 from piecework.cli.output import write_json
-from piecework.cli.recipe_options import SENTENCEPIECE
+from piecework.cli.recipe_options import RECIPES, SENTENCEPIECE
 from piecework.cli.terminal import Terminal, format_seconds, verbosity_options
 from piecework.counting.machine import available_cores
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
     from piecework.balancing.result import Balance
+    from piecework.cli.balance_source import Source
     from piecework.common.storage import Location
-    from piecework.study.recipe import AnyRecipe, Recipe
-    from piecework.study.study import Study
+    from piecework.study.recipe import AnyRecipe
 
 __all__ = ["command"]
 
@@ -89,7 +89,13 @@ class TargetsType(ParamType[dict[str, float]]):
 )
 @click.option("--budget", type=DurationType(), default="60s", show_default=True, help="CPU time of the trainings.")
 @click.option("--vocab-size", type=CountType(), help="Number of pieces, as 64000 or 64k [default: the recipe's].")
-@click.option("--recipe", type=click.Choice(SENTENCEPIECE), help="The recipe [default: the study's, else gpt-sw3].")
+@click.option(
+    "--preset",
+    "--recipe",
+    "recipe",
+    type=click.Choice(RECIPES),
+    help="The recipe [default: the study's; else gpt-sw3, or byte-level with the pre-tokenizer of the counts].",
+)
 @click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting of the recipe; may be repeated."
 )
@@ -132,6 +138,7 @@ def command(
       piecework balance study.toml --out out/balanced
       piecework balance out/nordic --parallel "par/{language}.txt" --pivot en --out out/balanced
       piecework balance out/nordic --limit 1.05 --vocab-size 32k --budget 2min --out out/balanced
+      piecework balance out/bytes --preset gpt4o --vocab-size 64k --out out/balanced
       piecework balance out/nordic --metric word_fertility --target is=1.6 --json
     """
     from piecework.balancing.balance import balance
@@ -148,7 +155,7 @@ def command(
     found = read_source(source, counts_folder=counts_folder, reads_parallel=wants_parallel)
     result = balance(
         found.counts,
-        _recipe(found.study, recipe, vocab_size, settings),
+        _recipe(found, recipe, vocab_size, settings),
         goal=_goal(goal, limit, targets),  # type: ignore[arg-type]
         limit=limit,
         targets=targets,
@@ -177,28 +184,27 @@ def _goal(goal: str | None, limit: float | None, targets: dict[str, float] | Non
     return goal or ("at-most" if limit is not None else "targets" if targets else "equal")
 
 
-def _recipe(study: "Study | None", name: str | None, vocab_size: int | None, settings: tuple[str, ...]) -> "Recipe":
+def _recipe(found: "Source", name: str | None, vocab_size: int | None, settings: tuple[str, ...]) -> "AnyRecipe":
     """The study's recipe with the settings given, or the named one."""
     from piecework.cli.recipe_options import resolve_recipe
+    from piecework.study.byte_level_recipe import ByteLevelRecipe
 
-    if study is None or name is not None:
-        return _checked(resolve_recipe(name or SENTENCEPIECE[0], vocab_size, settings))
-    if study.extend is not None:
-        raise InputError("balance trains tokenizers from nothing, and this study extends one; give --recipe")
+    cut = found.counts.pre_tokenizer
+    if found.study is None or name is not None:
+        recipe = resolve_recipe(name or ("byte-level" if cut else SENTENCEPIECE[0]), vocab_size, settings)
+        if name is None and isinstance(recipe, ByteLevelRecipe) and "pre_tokenizer" not in recipe.model_fields_set:
+            return recipe.model_copy(update={"pre_tokenizer": cut})
+        return recipe
+    if found.study.extend is not None:
+        raise InputError("balance trains tokenizers from nothing, and this study extends one; give --preset")
+    own: Any = found.study.recipe
     if not settings and vocab_size is None:
-        return _checked(study.recipe)
-    own, changes = _checked(study.recipe), resolve_recipe("plain", vocab_size, settings)
+        return found.study.recipe
+    changes = resolve_recipe("byte-level" if isinstance(own, ByteLevelRecipe) else "plain", vocab_size, settings)
     kept = {key: getattr(own, key) for key in own.model_fields_set}
     changed = {key: getattr(changes, key) for key in changes.model_fields_set}
-    return type(own)(**{**kept, **changed})
-
-
-def _checked(recipe: "AnyRecipe") -> "Recipe":
-    from piecework.study.recipe import Recipe
-
-    if not isinstance(recipe, Recipe):
-        raise InputError("balance trains SentencePiece tokenizers; the recipe of this study is byte-level")
-    return recipe
+    changed_recipe: AnyRecipe = type(own)(**{**kept, **changed})
+    return changed_recipe
 
 
 def _report(terminal: Terminal, result: "Balance") -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from piecework.cli.output import indented, new_table, stdout_console, write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds
-from piecework.cli.training_estimate import streamed_training_bytes
+from piecework.cli.training_estimate import counted_units, loaded_training_bytes, streamed_training_bytes
 from piecework.common.exact import format_exact
 from piecework.counting.estimate import Estimate, SubsetEstimate, estimate_counting
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes
@@ -70,26 +70,33 @@ def _write_text(terminal: Terminal, plan: Plan, budget: Budget, estimate: Estima
         f"  memory  about {format_bytes(estimate.memory_bytes)}, within the limit of {format_bytes(memory_bytes)}"
     )
     if estimate.tables and estimate.tables[0].distinct_words:
-        _write_tables(console, estimate)
+        _write_tables(console, plan, estimate)
 
 
-def _write_tables(console: Any, estimate: Estimate) -> None:
+def _training_bytes(plan: Plan, distinct: float) -> int:
+    """What training on the counts needs: words are read from disk, pre-tokens are in memory."""
+    needed = loaded_training_bytes if plan.counts_pre_tokens else streamed_training_bytes
+    return needed(round(distinct))
+
+
+def _write_tables(console: Any, plan: Plan, estimate: Estimate) -> None:
     """Estimate the table of training words for this study, and for larger texts of the same kind."""
 
+    units = f"distinct {counted_units(plan.study.recipe)}"
     table = new_table()
     table.add_column("text to train on", no_wrap=True)
-    for name in ("distinct words", "train.parquet", "memory to train"):
+    for name in (units, "train.parquet", "memory to train"):
         table.add_column(name, justify="right", no_wrap=True)
     for size, label in zip(estimate.tables, ("this study", "", ""), strict=True):
         table.add_row(
             f"{format_bytes(size.text_bytes)}{f' ({label})' if label else ''}",
             f"{size.distinct_words:,.0f}" if size.distinct_words < 1e6 else f"{size.distinct_words / 1e6:,.0f} million",
             format_bytes(size.stored_bytes),
-            format_bytes(streamed_training_bytes(round(size.distinct_words))),
+            format_bytes(_training_bytes(plan, size.distinct_words)),
         )
     lowest, highest = estimate.exponents
     console.print(
-        f"\ndistinct words by Heaps' law, exponent {lowest:.2f} to {highest:.2f} from the sample\n"
+        f"\n{units} by Heaps' law, exponent {lowest:.2f} to {highest:.2f} from the sample\n"
         "(an upper bound: the exponent falls as text grows)"
     )
     console.print(indented(table))
@@ -111,7 +118,7 @@ def _write_json(plan: Plan, budget: Budget, estimate: Estimate, memory_bytes: in
                     "text_bytes": round(size.text_bytes),
                     "distinct_words": round(size.distinct_words),
                     "stored_bytes": round(size.stored_bytes),
-                    "memory_bytes": streamed_training_bytes(round(size.distinct_words)),
+                    "memory_bytes": _training_bytes(plan, size.distinct_words),
                 }
                 for size in estimate.tables
             ],

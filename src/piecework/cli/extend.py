@@ -156,9 +156,4 @@ def command(
         write_json({**summary, **sizes, **counts_of, "figures_on": text.shown_on(eval_data), **found.record()})
     else:
         show_estimates(found, shown_on=text.shown_on(eval_data))
-    if any(path.suffix == ".tiktoken" for path in files):
-        # Ids of special tokens lie between old and new ranks, and the file does not show them.
-        terminal.say("a .tiktoken file has no special tokens: load it with those of the old tokenizer, and their ids")
-        terminal.suggest("inspect", model)
-    else:
-        terminal.suggest("compare", model, out, *text.source())
+    terminal.suggest("compare", model, out, *text.source())

@@ -84,13 +84,16 @@ def _byte_level(name: str, values: dict[str, Value]) -> "ByteLevelRecipe":
     from piecework.study.byte_level_recipe import PRESETS, ByteLevelRecipe
 
     settings: dict[str, Any] = {**PRESETS.get(name, {}), **values}
-    if "digits" in settings:
-        cut = settings.get("pre_tokenizer", "cl100k")
-        settings["pre_tokenizer"] = PreTokenizer(str(cut), digits=settings.pop("digits"))
+    if given := {key: settings.pop(key) for key in ("digits", "pattern") if key in settings}:
+        # A preset's pre-tokenizer makes room for a pattern.
+        usual = "custom" if "pattern" in given else settings.get("pre_tokenizer", "cl100k")
+        settings["pre_tokenizer"] = PreTokenizer(str(values.get("pre_tokenizer", usual)), **given)
     return ByteLevelRecipe(**settings)
 
 
 def _value_for(recipe: "type[Recipe | ByteLevelRecipe]", key: str, text: str) -> Value:
+    if key == "pattern":  # text, also where it looks like a list or a number
+        return text
     value = parse_value(text)
     field = recipe.model_fields.get(key)
     # required_chars=123 is text, although it looks like a number.

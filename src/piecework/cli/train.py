@@ -12,15 +12,16 @@ from piecework.cli.output import write_json
 from piecework.cli.recipe_options import BYTE_LEVEL, RECIPES
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 from piecework.common.percent import format_percent
+from piecework.common.pre_tokenizer import SLOW
 from piecework.counting.machine import available_cores
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
     from piecework.common.storage import Location
     from piecework.corpus import InputFile, Skipped
-    from piecework.counting.pre_tokens import PreTokenCounter, PreTokenCounts
+    from piecework.counting.pre_tokens import PreTokenCounts
     from piecework.counting.stream import WordStream
-    from piecework.counting.words import WordCounter, WordCounts
+    from piecework.counting.words import WordCounts
     from piecework.study.recipe import AnyRecipe
 
 __all__ = ["command"]
@@ -64,7 +65,7 @@ HF_NAMES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"
 @click.option(
     "--min-count",
     type=click.IntRange(min=1),
-    help="With --counts: leave out words that occur fewer times, which saves memory [default: keep all].",
+    help="With --counts: leave out words or pre-tokens that occur fewer times, which saves memory [default: keep all].",
 )
 @click.option(
     "--memory",
@@ -101,7 +102,8 @@ def command(
     INPUT is a file, a folder or a quoted pattern. Formats: .txt (one sentence per line), .jsonl, .parquet; text and
     JSONL also compressed with .gz or .zst. Files with other suffixes are read as text. Settings have SentencePiece's
     names. With --preset gpt2, gpt4, gpt4o, llama3, qwen2 or byte-level the tokenizer is byte-level BPE, with the
-    settings of Hugging Face's BpeTrainer; then a text file is one document.
+    settings of Hugging Face's BpeTrainer; then a text file is one document. --set pattern=REGEX cuts text with a
+    regular expression of your own.
 
     \b
     Examples:
@@ -114,6 +116,7 @@ def command(
       piecework train --counts s3://bucket/nordic --min-count 3 --out out/nordic
       piecework train corpus/ --preset gpt4o --vocab-size 64000 --out out/bytes
       piecework train corpus/ --preset byte-level --set pre_tokenizer=llama3 --set digits=right --out out/bytes
+      piecework train corpus/ --preset byte-level --set 'pattern=\\S+|\\s+' --vocab-size 32k --out out/own-pattern
       piecework train --counts out/large --memory 8GB --out out/large
     """
     from piecework.cli.recipe_options import resolve_recipe
@@ -156,9 +159,7 @@ def command(
         if memory is not None:
             from piecework.cli.training_estimate import check_text_memory
 
-            check_text_memory(
-                terminal, files, memory, vocab_size=resolved.vocab_size, text_field=text_field, threads=thread_count
-            )
+            check_text_memory(terminal, files, memory, recipe=resolved, text_field=text_field, threads=thread_count)
         counts, summary = _count(terminal, resolved, files, text_field=text_field, threads=thread_count)
     summary |= _train(terminal, resolved, counts, out, force=force)
     if as_json:
@@ -187,17 +188,17 @@ def _report_rare(
     terminal: Terminal, counts: "WordCounts | WordStream | PreTokenCounts", min_count: int | None
 ) -> dict[str, Any]:
     """Warn about what --min-count left out, with a bound on its effect."""
-    from piecework.counting.words import WordCounts
+    from piecework.counting.stream import WordStream
 
-    rare = counts.rare if isinstance(counts, WordCounts) else None
-    if rare is None or not isinstance(counts, WordCounts):
+    if isinstance(counts, WordStream) or (rare := counts.rare) is None:
         return {}
+    noun = "pre-token" if rare.pre_tokens else "word"
     change, characters = rare.largest_change
     all_words = counts.total + rare.occurrences
     share = rare.occurrences / max(1, all_words)
     terminal.warn(
-        f"--min-count {min_count} left out {format_count(rare.distinct, 'distinct word')}, "
-        f"{format_percent(share)} of all {all_words:,} words; this lowers the frequency of a pair by at most "
+        f"--min-count {min_count} left out {format_count(rare.distinct, f'distinct {noun}')}, "
+        f"{format_percent(share)} of all {all_words:,} {noun}s; this lowers the frequency of a pair by at most "
         f'{change:,} ("{characters}"), and cannot change merges that lead by more'
     )
     return {
@@ -244,34 +245,21 @@ def _sizes(counts: "WordCounts | PreTokenCounts") -> dict[str, int]:
     return {"words": counts.total, "distinct_words": len(counts)}
 
 
-def _counter(recipe: "AnyRecipe", *, threads: int) -> "WordCounter | PreTokenCounter":
-    from piecework.counting.pre_tokens import PreTokenCounter
-    from piecework.counting.words import WordCounter
-
-    settings = recipe.count_settings()
-    if settings.pre_tokenizer is not None:
-        return PreTokenCounter(settings.pre_tokenizer, threads=threads)
-    return WordCounter(
-        threads=threads,
-        max_sentence_length=settings.max_sentence_length,
-        normalization=settings.normalization,
-        split=settings.split,
-        clean_up=settings.clean_up,
-    )
-
-
 def _count(
     terminal: Terminal, recipe: "AnyRecipe", files: "list[InputFile]", *, text_field: str, threads: int
 ) -> "tuple[WordCounts | PreTokenCounts, dict[str, Any]]":
     """Read and count; return the counts and a summary for --json."""
     from piecework.cli.progress import show_progress
+    from piecework.cli.training_estimate import recipe_counter
     from piecework.corpus import Skipped, open_batches
     from piecework.counting.pre_tokens import PreTokenCounts
 
     skipped = Skipped()
     started = time.monotonic()
-    counter = _counter(recipe, threads=threads)
+    counter = recipe_counter(recipe, threads=threads)
     settings = recipe.count_settings()
+    if settings.pre_tokenizer is not None and not settings.pre_tokenizer.is_native:
+        terminal.warn(f"{SLOW}, and runs on one core; piecework count uses all of them")
     # Pre-tokens may have newlines in them, so they need whole documents. Words are those of lines.
     text_unit: Literal["file", "block"] = "file" if settings.pre_tokenizer else "block"
     total_bytes = sum(file.size_bytes for file in files)

@@ -8,7 +8,7 @@ import orjson
 
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds
-from piecework.cli.training_estimate import estimate_training
+from piecework.cli.training_estimate import counted_units, estimate_training
 from piecework.corpus import InputFile
 from piecework.corpus.fields import needed_field
 
@@ -30,7 +30,7 @@ def show_train_plan(
     as_json: bool,
 ) -> None:
     """Print the plan to stdout, as text or JSON."""
-    estimate = estimate_training(files, vocab_size=recipe.vocab_size, text_field=text_field, threads=threads)
+    estimate = estimate_training(files, recipe=recipe, text_field=text_field, threads=threads)
     settings = recipe.model_dump(mode="json")
     if "max_sentence_length" not in recipe.model_fields_set:
         settings.pop("max_sentence_length", None)  # the default is SentencePiece's; this command leaves out no line
@@ -64,6 +64,7 @@ def show_train_plan(
             f"estimate, from counting {format_bytes(estimate.sample_bytes)} with {format_count(threads, 'thread')}",
             f"  time    about {format_seconds(total_s)} ({format_seconds(estimate.counting_s)} to count, "
             f"{format_seconds(estimate.training_s)} to train)",
-            f"  memory  about {format_bytes(estimate.memory_bytes)}, for {estimate.distinct_words:,} distinct words",
+            f"  memory  about {format_bytes(estimate.memory_bytes)}, for {estimate.distinct_words:,} distinct "
+            f"{counted_units(recipe)}",
         ]
     print("\n".join(lines), flush=True)

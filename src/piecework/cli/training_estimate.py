@@ -3,18 +3,26 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from piecework.cli.terminal import Terminal, format_bytes
 from piecework.corpus import Batch, InputFile, open_batches
 from piecework.counting.machine import free_memory_bytes
 from piecework.errors import InputError
 
+if TYPE_CHECKING:
+    from piecework.counting.pre_tokens import PreTokenCounter
+    from piecework.counting.words import WordCounter
+    from piecework.study.recipe import AnyRecipe
+
 __all__ = [
     "TrainingEstimate",
     "check_memory",
     "check_text_memory",
+    "counted_units",
     "estimate_training",
     "loaded_training_bytes",
+    "recipe_counter",
     "streamed_training_bytes",
 ]
 
@@ -46,16 +54,15 @@ class TrainingEstimate:
 
 
 def estimate_training(
-    files: Sequence[InputFile], *, vocab_size: int, text_field: str, threads: int
+    files: Sequence[InputFile], *, recipe: "AnyRecipe", text_field: str, threads: int
 ) -> TrainingEstimate | None:
     """Count at most 8 MB, for at most a second, and extrapolate; None if the sample has no text.
 
-    The number of distinct words is extrapolated by Heaps' law from half of the sample and all of it.
+    The number of distinct words or pre-tokens is extrapolated by Heaps' law from half of the sample and all of it.
     """
     from piecework.counting.heaps import HeapsLaw
-    from piecework.counting.words import WordCounter
 
-    halves = (WordCounter(threads=threads), WordCounter(threads=threads))
+    halves = (recipe_counter(recipe, threads=threads), recipe_counter(recipe, threads=threads))
     half_bytes = [0, 0]
     started = time.monotonic()
     for index, batch in enumerate(_sample(files, text_field)):
@@ -64,6 +71,7 @@ def estimate_training(
         if time.monotonic() - started > SAMPLE_SECONDS:
             break
     elapsed_s = time.monotonic() - started
+    first: Any
     first, second = (half.finish() for half in halves)
     sample = first + second
     if not len(sample):
@@ -77,8 +85,30 @@ def estimate_training(
         distinct_words=distinct_words,
         memory_bytes=loaded_training_bytes(distinct_words),
         counting_s=elapsed_s * factor,
-        training_s=BASE_TRAINING_S + distinct_words * TRAINING_S_PER_WORD * (1 + vocab_size / 64_000),
+        training_s=BASE_TRAINING_S + distinct_words * TRAINING_S_PER_WORD * (1 + recipe.vocab_size / 64_000),
     )
+
+
+def recipe_counter(recipe: "AnyRecipe", *, threads: int) -> "WordCounter | PreTokenCounter":
+    """What counts texts as the recipe needs them."""
+    from piecework.counting.pre_tokens import PreTokenCounter
+    from piecework.counting.words import WordCounter
+
+    settings = recipe.count_settings()
+    if settings.pre_tokenizer is not None:
+        return PreTokenCounter(settings.pre_tokenizer, threads=threads)
+    return WordCounter(
+        threads=threads,
+        max_sentence_length=settings.max_sentence_length,
+        normalization=settings.normalization,
+        split=settings.split,
+        clean_up=settings.clean_up,
+    )
+
+
+def counted_units(recipe: "AnyRecipe") -> str:
+    """What is counted for the recipe."""
+    return "words" if recipe.count_settings().pre_tokenizer is None else "pre-tokens"
 
 
 def loaded_training_bytes(rows: int) -> int:
@@ -114,17 +144,17 @@ def check_text_memory(
     files: Sequence[InputFile],
     limit_bytes: int,
     *,
-    vocab_size: int,
+    recipe: "AnyRecipe",
     text_field: str,
     threads: int,
 ) -> None:
     """Say what counting and training these files will need, and refuse if it is above the limit."""
-    estimate = estimate_training(files, vocab_size=vocab_size, text_field=text_field, threads=threads)
+    estimate = estimate_training(files, recipe=recipe, text_field=text_field, threads=threads)
     if estimate is None:
         return
     terminal.say(
         f"counting and training need about {format_bytes(estimate.memory_bytes)} of memory"
-        f" for {estimate.distinct_words:,} distinct words"
+        f" for {estimate.distinct_words:,} distinct {counted_units(recipe)}"
     )
     fix = "count to disk first (piecework count STUDY.toml) and train with --counts, which needs less"
     check_memory(terminal, estimate.memory_bytes, limit_bytes, fix=fix)

@@ -223,10 +223,9 @@ def _recipe_rows(recipe: "AnyRecipe") -> dict[str, str]:
     from piecework.study.byte_level_recipe import ByteLevelRecipe
 
     if isinstance(recipe, ByteLevelRecipe):
-        cut = recipe.pre_tokenizer
         named = {
             "kind": "byte-level BPE",
-            "pre_tokenizer": cut.name + (f", digits = {cut.digits}" if cut.digits else ""),
+            **recipe.cut_settings,
             "special_tokens": ", ".join(recipe.special_tokens),
         }
         further = ("min_frequency", "max_token_length", "hard_vocab_limit")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, Self
 
 from piecework import _core
@@ -12,7 +14,10 @@ from piecework.common.extras import require
 from piecework.common.mistakes import did_you_mean
 from piecework.errors import InputError, RecipeError
 
-__all__ = ["DIGIT_GROUPS", "DigitGroups", "PreTokenizer"]
+__all__ = ["DIGIT_GROUPS", "SLOW", "DigitGroups", "PreTokenizer"]
+
+SLOW = "a pattern of one's own runs in tokenizers: counting takes some 25 times as long as with a named one"
+"""Measured: 7.7 MB per CPU second, and 200 with `llama3`, in documents of 2 KB."""
 
 DigitGroups = Literal["whole", "threes", "ones", "right"]
 
@@ -107,7 +112,10 @@ class PreTokenizer:
     """Cuts text into the parts within which byte-level BPE merges.
 
     With a name it runs in the core, at about the speed of reading the text. With a custom pattern it uses the regular
-    expressions of `tokenizers`, which is about 300 times slower.
+    expressions of `tokenizers`, which is slower. A custom pattern that has a name is taken as that name.
+
+    A pattern must match every text. It is tried on all characters, and refused if it leaves one out. If it leaves out a
+    part of a text for another reason, that part is a pre-token of its own, as in `tokenizers`.
 
     >>> PreTokenizer("cl100k").split("It's 2026, isn't it?")
     ['It', "'s", ' ', '202', '6', ',', ' isn', "'t", ' it', '?']
@@ -124,15 +132,20 @@ class PreTokenizer:
 
     def __post_init__(self) -> None:
         if self.name == "custom":
-            if not self.pattern or self.digits:
-                raise RecipeError("a custom pre-tokenizer has a pattern, and no setting of digits beside it")
-            self._compiled  # noqa: B018  # a broken pattern is refused here
+            if not self.pattern:
+                raise RecipeError('the pre-tokenizer "custom" needs a pattern of your own: pattern = "..."')
+            if self.digits:
+                raise RecipeError("digits are cut by the pattern of a custom pre-tokenizer; leave the setting out")
+            if known := _find_known((self.pattern,)):  # two that do the same are equal
+                self._set(*known)
+            elif message := _left_out(self.pattern):
+                raise RecipeError(message)
             return
         if self.name not in _KNOWN:
             hint = did_you_mean(self.name, _KNOWN) or f"; there are {', '.join(_KNOWN)}"
             raise RecipeError(f'unknown pre-tokenizer "{self.name}"{hint}')
         if self.pattern:
-            raise RecipeError(f'the pre-tokenizer "{self.name}" has its own pattern; name = "custom" takes another')
+            raise RecipeError(f'the pre-tokenizer "{self.name}" has its own pattern; "custom" takes another')
         if self.digits is not None and self.digits not in DIGIT_GROUPS:
             raise RecipeError(f'digits = "{self.digits}": there are {", ".join(DIGIT_GROUPS)}')
         if self.digits == "whole" and self.name != "gpt2":
@@ -140,8 +153,34 @@ class PreTokenizer:
         if self.digits == _KNOWN[self.name].digits:
             object.__setattr__(self, "digits", None)  # two that do the same are equal
 
+    def __str__(self) -> str:
+        name, *further = self.settings().items()
+        return " with ".join([f'"{name[1]}"', *(f"{key} = {value}" for key, value in further)])
+
+    def _set(self, name: str, digits: DigitGroups | None = None, pattern: str = "") -> None:
+        for field, value in (("name", name), ("digits", digits), ("pattern", pattern)):
+            object.__setattr__(self, field, value)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return PreTokenizer, (self.name, self.digits, self.pattern)  # the part in the core is made again
+        return PreTokenizer.restored, (self.settings(),)  # the part in the core is made again
+
+    def settings(self) -> dict[str, str]:
+        """What is set, by name.
+
+        >>> PreTokenizer("llama3", digits="right").settings()
+        {'name': 'llama3', 'digits': 'right'}
+        """
+        given = {"name": self.name, "digits": self.digits or "", "pattern": self.pattern}
+        return {name: value for name, value in given.items() if value}
+
+    @classmethod
+    def restored(cls, settings: Mapping[str, Any]) -> Self:
+        """The pre-tokenizer with these `settings()`. A custom pattern is not tried again, so this is fast."""
+        if settings.get("name") != "custom":
+            return cls(**settings)
+        restored = cls.__new__(cls)
+        restored._set(**settings)
+        return restored
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -157,19 +196,13 @@ class PreTokenizer:
         >>> PreTokenizer.from_patterns(*PreTokenizer("llama3", digits="right").patterns)
         PreTokenizer(name='llama3', digits='right', pattern='')
         """
-        plain = tuple(pattern.replace("\r", r"\r").replace("\n", r"\n") for pattern in patterns)
-        if len(plain) == 1 and plain[0] in _SAME:
-            return cls(_SAME[plain[0]])
-        for name, known in _KNOWN.items():
-            if plain == _filled(known.patterns, known.digits):
-                return cls(name)
-        for name, known in _KNOWN.items():
-            for digits in DIGIT_GROUPS:
-                if plain == _filled(known.patterns, digits):
-                    return cls(name, digits)
+        if known := _find_known(patterns):
+            return cls(*known)
         if len(patterns) != 1:
             raise InputError(f"{len(patterns)} patterns one after the other are supported for deepseek-v3 alone")
-        return cls("custom", pattern=patterns[0])
+        read = cls.restored({"name": "custom", "pattern": patterns[0]})
+        read._compiled  # noqa: B018  # a broken pattern is refused here
+        return read
 
     @property
     def is_native(self) -> bool:
@@ -186,7 +219,22 @@ class PreTokenizer:
 
     def split(self, text: str) -> list[str]:
         """The pre-tokens of `text`; together they are the text."""
-        return self._native.split(text) if self.is_native else self._split_slowly(text)
+        return self._native.split(text) if self.is_native else self.cut(text)[0]
+
+    def cut(self, text: str) -> tuple[list[str], list[str]]:
+        """The pre-tokens of `text` by a custom pattern, and those of them that it does not match."""
+        matches, isolated = self._compiled
+        if not text.isascii():
+            # As in the core, one U+FFFD for each byte of a lone surrogate.
+            text = re.sub("[\ud800-\udfff]", "\ufffd" * 3, text)
+        # One pass is enough where the matches are the whole text.
+        matched = matches.pre_tokenize_str(text)
+        parts = [part for part, _ in matched]
+        if sum(map(len, parts)) == len(text):
+            return parts, []
+        known = {offsets for _, offsets in matched}
+        found = isolated.pre_tokenize_str(text)
+        return [part for part, _ in found], [part for part, offsets in found if offsets not in known]
 
     @cached_property
     def _native(self) -> _core.PreTokenizer:
@@ -201,23 +249,14 @@ class PreTokenizer:
 
     @cached_property
     def _compiled(self) -> tuple[Any, Any]:
-        """What cuts, and what leaves only the text between matches."""
+        """What gives the matches alone, and what cuts a text before and after each match."""
         tokenizers = require("tokenizers", extra="hf", purpose="a pattern of one's own")
         try:
             pattern = tokenizers.Regex(self.pattern)
         except Exception as error:
             raise RecipeError(f"the pattern {self.pattern!r} is broken: {error}") from error
         split = tokenizers.pre_tokenizers.Split
-        return split(pattern, "isolated"), split(pattern, "removed")
-
-    def _split_slowly(self, text: str) -> list[str]:
-        isolated, removed = self._compiled
-        for left_over, (start, _) in removed.pre_tokenize_str(text):
-            raise InputError(
-                f"the pattern {self.pattern!r} does not match {left_over[:40]!r} at character {start} of the text;"
-                r" a pattern must match every text: add an alternative such as |\s+|."
-            )
-        return [part for part, _ in isolated.pre_tokenize_str(text)]
+        return split(pattern, "removed", invert=True), split(pattern, "isolated")
 
 
 def _filled(patterns: tuple[str, ...], digits: DigitGroups) -> tuple[str, ...]:
@@ -227,3 +266,51 @@ def _filled(patterns: tuple[str, ...], digits: DigitGroups) -> tuple[str, ...]:
 def _fill(patterns: tuple[str, ...], digits: DigitGroups) -> Iterator[str]:
     for pattern in patterns:
         yield pattern.replace(_DIGITS, DIGIT_GROUPS[digits])
+
+
+def _find_known(patterns: tuple[str, ...]) -> tuple[str, DigitGroups | None] | None:
+    """The name of these patterns and how they cut numbers, if that is not usual for the name."""
+    plain = tuple(pattern.replace("\r", r"\r").replace("\n", r"\n") for pattern in patterns)
+    if len(plain) == 1 and plain[0] in _SAME:
+        return _SAME[plain[0]], None
+    for name, known in _KNOWN.items():
+        if plain == _filled(known.patterns, known.digits):
+            return name, None
+    for name, known in _KNOWN.items():
+        for digits in DIGIT_GROUPS:
+            if plain == _filled(known.patterns, digits):
+                return name, digits
+    return None
+
+
+@cache  # trying takes 50 ms
+def _left_out(pattern: str) -> str:
+    """Which character a pattern leaves out, as a message; empty if none. tiktoken would lose it."""
+    matches, _ = PreTokenizer.restored({"name": "custom", "pattern": pattern})._compiled
+    for text in _texts_to_try():
+        end = 0
+        for _, (start, stop) in matches.pre_tokenize_str(text):
+            if start != end:
+                break
+            end = stop
+        if end < len(text):
+            where = f" in {text!r}" if len(text) < 10 else ""
+            return (
+                f"the pattern {pattern!r} does not match {text[end]!r} (U+{ord(text[end]):04X}){where};"
+                r" it must match every text: add an alternative such as |\s+|."
+            )
+    return ""
+
+
+@cache
+def _texts_to_try() -> list[str]:
+    """All of ASCII and some characters of each kind, alone and beside others; then all assigned characters in order."""
+    kinds: dict[str, list[str]] = {}
+    for code in (*range(0x40000), *range(0xE0000, 0xF0010)):  # all that are assigned, and some that are not
+        kinds.setdefault(unicodedata.category(chr(code)), []).append(chr(code))
+    del kinds["Cs"]
+    few = [*" \n!a1\u00a0\u2028", *map(chr, range(0x80))]
+    few += [character for characters in kinds.values() for character in (*characters[:2], characters[-1])]
+    texts = [side + each + side for each in few for side in ("", each, "a", "1", " ", "\n", ".", "é")]
+    assigned = (characters for kind, characters in kinds.items() if kind not in ("Cn", "Co"))
+    return [*texts, "".join(sorted(character for characters in assigned for character in characters))]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piecework.common.pre_tokenizer import SLOW
 from piecework.common.storage import RemotePath, locate
 from piecework.counting.machine import Budget, available_cores, free_memory_bytes, parse_size, task_table_bytes
 from piecework.counting.merge import merge_tables
@@ -154,7 +155,7 @@ class _LocalCount:
         with Workers(keep_open=[lock], warn=self.warn) as workers:
             results = self._count_shards(workers)
             summary = Summary(self.done.plan, results)
-            summary.check(allow_empty=self.allow_empty)
+            summary.check(allow_empty=self.allow_empty, warn=self.warn)
             return summary.write(self.done.folder, self._merge(results, summary.rows, workers))
 
     def _count_shards(self, workers: Workers) -> list[ShardResult]:
@@ -162,6 +163,8 @@ class _LocalCount:
         shards = plan.shards
         done = self.done.load(strict=self.strict)
         left = [index for index in range(len(shards)) if index not in done]
+        if left and plan.counts_slowly:
+            self.warn(SLOW)
         check_readable(shards[index] for index in left)
         job = ShardJob(
             plan.sampler(),

@@ -16,7 +16,11 @@ from piecework.corpus.passages import Candidate
 from piecework.corpus.skipped import Reason, Skipped
 from piecework.counting.shards import Shard
 
-__all__ = ["PartialResults", "ShardResult", "SliceResult", "SpillFile"]
+__all__ = ["UNMATCHED", "PartialResults", "ShardResult", "SliceResult", "SpillFile"]
+
+UNMATCHED = "unmatched_parts_"
+"""The name of a statistic starts so, and ends with a character: parts of the text that start with it, and that the
+pattern does not match."""
 
 _MANIFEST = "shard.json"
 _UNFINISHED = ".unfinished-"

@@ -45,6 +45,12 @@ class Plan:
         return "pre_tokenizer" in self.settings
 
     @property
+    def counts_slowly(self) -> bool:
+        """Whether a pattern of one's own cuts the text, outside the core."""
+        pre_tokenizer = self.study.recipe.count_settings().pre_tokenizer
+        return pre_tokenizer is not None and not pre_tokenizer.is_native
+
+    @property
     def size_bytes(self) -> int:
         """The stored size of all files to read."""
         return sum(shard.size_bytes for shard in self.shards)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,6 @@ from piecework.counting.pre_tokens import (
     PreTokenCounts,
     as_pre_tokenizer,
     check_threads,
-    count_pre_tokens,
 )
 from piecework.errors import InputError
 
@@ -40,8 +38,6 @@ def count_pre_tokens_of_files(
     cutter = as_pre_tokenizer(pre_tokenizer)
     check_threads(threads)
     blocks = _blocks([paths] if isinstance(paths, str | os.PathLike) else paths)
-    if not cutter.is_native:
-        return count_pre_tokens((line for block in blocks for line in io.BytesIO(block)), pre_tokenizer=cutter)
     counter = PreTokenCounter(cutter, threads=threads)
     for block in blocks:
         counter.add_lines(block)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -18,6 +17,8 @@ from piecework.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from piecework.counting.rare import RareWords
 
 __all__ = ["PreTokenCounter", "PreTokenCounts", "as_pre_tokenizer", "check_threads", "count_pre_tokens"]
 
@@ -39,6 +40,8 @@ class PreTokenCounts:
         """What cut the text."""
         self.invalid_bytes = invalid_bytes
         """Bytes that were not UTF-8 and were counted as U+FFFD."""
+        self.rare: RareWords | None = None
+        """The pre-tokens that were left out because they are rare, if the counts were loaded with a `min_count`."""
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int], *, pre_tokenizer: str | PreTokenizer) -> Self:
@@ -121,7 +124,7 @@ class PreTokenCounts:
             raise InputError(f"{path}: no such file") from error
         except (OSError, pa.ArrowException, ValueError) as error:
             raise InputError(f"{path}: not a readable file of pre-token counts ({error})") from error
-        return cls(table, PreTokenizer(**orjson.loads(metadata[_METADATA])))
+        return cls(table, PreTokenizer.restored(orjson.loads(metadata[_METADATA])))
 
     def __add__(self, other: PreTokenCounts) -> PreTokenCounts:
         if not isinstance(other, PreTokenCounts):
@@ -167,7 +170,7 @@ class PreTokenCounts:
 
 
 class PreTokenCounter:
-    """Counts pre-tokens batch by batch, for a pre-tokenizer that runs in the core.
+    """Counts pre-tokens batch by batch. A custom pattern runs on one thread, whatever `threads` says.
 
     >>> counter = PreTokenCounter(PreTokenizer("gpt2"))
     >>> counter.add(["Hej på dig", b"Hej"])
@@ -177,7 +180,11 @@ class PreTokenCounter:
 
     def __init__(self, pre_tokenizer: PreTokenizer, *, threads: int = 1) -> None:
         self._pre_tokenizer = pre_tokenizer
-        self._counter = _core.PreTokenCounter(pre_tokenizer._native, threads)
+        self._counter: _core.PreTokenCounter | _PatternCounter = (
+            _core.PreTokenCounter(pre_tokenizer._native, threads)
+            if pre_tokenizer.is_native
+            else _PatternCounter(pre_tokenizer)
+        )
 
     def add(self, texts: Any) -> None:
         """Adds a batch: a sequence of str or bytes, or an Arrow array of strings. Each text is a document."""
@@ -218,8 +225,6 @@ def count_pre_tokens(texts: Any, *, pre_tokenizer: str | PreTokenizer, threads: 
         raise InputError("count_pre_tokens takes an iterable of texts; for a single one write [text]")
     check_threads(threads)
     pre_tokenizer = as_pre_tokenizer(pre_tokenizer)
-    if not pre_tokenizer.is_native:
-        return _count_slowly(texts, pre_tokenizer)
     counter = PreTokenCounter(pre_tokenizer, threads=threads)
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "iterchunks"):
         counter.add(texts)
@@ -229,13 +234,29 @@ def count_pre_tokens(texts: Any, *, pre_tokenizer: str | PreTokenizer, threads: 
     return counter.finish()
 
 
-def _count_slowly(texts: Any, pre_tokenizer: PreTokenizer) -> PreTokenCounts:
-    if hasattr(texts, "to_pylist"):
-        texts = texts.to_pylist()
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(pre_tokenizer.split(text.decode() if isinstance(text, bytes) else text))
-    return PreTokenCounts.from_mapping(counts, pre_tokenizer=pre_tokenizer)
+class _PatternCounter:
+    """What `_core.PreTokenCounter` does, for a custom pattern."""
+
+    def __init__(self, pre_tokenizer: PreTokenizer) -> None:
+        self._counter = _core.DocumentCounter(cut=pre_tokenizer.split)
+
+    def add_texts(self, texts: Sequence[str | bytes]) -> None:
+        self._counter.add_training(texts, 1)
+
+    def add_arrow(self, array: Any) -> None:
+        import pyarrow as pa
+
+        self.add_texts(pa.array(array).to_pylist())
+
+    def add_lines(self, block: bytes) -> None:
+        self.add_texts(block.splitlines(keepends=True))
+
+    @property
+    def invalid_bytes(self) -> int:
+        return self._counter.statistics.invalid_bytes
+
+    def finish(self) -> _core.WordTable:
+        return self._counter.take_training()
 
 
 def check_threads(threads: int) -> None:

@@ -51,6 +51,7 @@ class RareWords:
     """The words that were left out of a table because they occur fewer than `min_count` times.
 
     A word may open a line or come after a space. The counts of these two forms are added up before it is called rare.
+    Pre-tokens have one form, which is called opening; their bigrams are of bytes, and not of characters.
 
     >>> import pyarrow as pa
     >>> rare = RareWords(2)
@@ -64,6 +65,7 @@ class RareWords:
 
     min_count: int
     """In the unit of the table's counts."""
+    pre_tokens: bool = False
     distinct: int = 0
     """Distinct words that were left out; a word with both forms counts once."""
     occurrences: int = 0
@@ -84,8 +86,10 @@ class RareWords:
             self.distinct += len(dropped)
             self.occurrences += int(compute.sum(dropped).as_py() or 0)
             self._count_bigrams(forms.words.filter(rare), dropped)
-            marked = compute.binary_join_element_wise(mark, forms.words, nothing)
-            for words, counts in ((forms.words, forms.opening), (marked, forms.other)):
+            kinds = [(forms.words, forms.opening)]
+            if not self.pre_tokens:
+                kinds.append((compute.binary_join_element_wise(mark, forms.words, nothing), forms.other))
+            for words, counts in kinds:
                 kept = compute.and_not(compute.greater(counts, pa.scalar(0, pa.uint64())), rare)
                 yield words.filter(kept), counts.filter(kept)
 
@@ -97,6 +101,8 @@ class RareWords:
             return 0, ""
         # Of equal bigrams the smallest, so that the result is deterministic.
         bigram, change = max(self._bigrams.items(), key=lambda item: (item[1], -item[0]))
+        if self.pre_tokens:
+            return change, bytes([bigram >> 32, bigram & 0xFF]).decode("utf-8", "backslashreplace")
         return change, chr(bigram >> 32) + chr(bigram & 0xFFFFFFFF)
 
     def _count_bigrams(self, words: Any, counts: Any) -> None:
@@ -105,14 +111,18 @@ class RareWords:
 
         if not len(words):
             return
-        # Every word is counted with ▁. A word that opens a line has one only with add_dummy_prefix; else the bound is
-        # larger than needed.
-        joined = "".join(_SPACE_MARK + word for word in words.to_pylist())
-        lengths = compute.utf8_length(words).to_numpy() + 1
-        characters = np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
-        if len(characters) < 2:
+        if self.pre_tokens:
+            lengths = compute.binary_length(words).to_numpy()
+            units = np.frombuffer("".join(words.to_pylist()).encode(), dtype=np.uint8).astype(np.uint64)
+        else:
+            # Every word is counted with ▁. A word that opens a line has one only with add_dummy_prefix; else the bound
+            # is larger than needed.
+            lengths = compute.utf8_length(words).to_numpy() + 1
+            joined = "".join(_SPACE_MARK + word for word in words.to_pylist())
+            units = np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
+        if len(units) < 2:
             return
-        pairs = (characters[:-1] << np.uint64(32)) | characters[1:]
+        pairs = (units[:-1] << np.uint64(32)) | units[1:]
         inside = np.ones(len(pairs), dtype=bool)
         inside[np.cumsum(lengths)[:-1] - 1] = False  # from a word to the next
         weights = np.repeat(counts.to_numpy(), lengths)[:-1]
@@ -144,9 +154,13 @@ def _summed(pairs: np.ndarray[Any, Any], weights: np.ndarray[Any, Any]) -> tuple
 
 
 def add_up(
-    batches: Iterable[tuple[Any, Any]], *, split: Split = "words", memory_bytes: int | None = None
+    batches: Iterable[tuple[Any, Any]],
+    *,
+    split: Split = "words",
+    pre_tokens: bool = False,
+    memory_bytes: int | None = None,
 ) -> Iterator[WordForms]:
-    """Add up the counts of each word over all batches, and bring its two forms together.
+    """Add up the counts of each word over all batches, and bring its two forms together. Pre-tokens have one form.
 
     Takes at most about `memory_bytes` (by default a quarter of the free memory): a larger table goes to spill files.
 
@@ -160,7 +174,7 @@ def add_up(
     try:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            files = _write_spill_files(batches, folder, split=split, memory_bytes=limit)
+            files = _write_spill_files(batches, folder, split=None if pre_tokens else split, memory_bytes=limit)
             merger = _core.WordFormMerger(*(few_files(files[form], folder / form) for form in _FORMS))
             while len((forms := _next_forms(merger)).words):
                 yield forms
@@ -172,9 +186,12 @@ def add_up(
 
 
 def _write_spill_files(
-    batches: Iterable[tuple[Any, Any]], folder: Path, *, split: Split, memory_bytes: int
+    batches: Iterable[tuple[Any, Any]], folder: Path, *, split: Split | None, memory_bytes: int
 ) -> dict[str, list[Path]]:
-    """Write the words to spill files, by form. A file is written when the table in memory exceeds the limit."""
+    """Write the words to spill files, by form; pre-tokens have no split.
+
+    A file is written when the table in memory exceeds the limit.
+    """
     files: dict[str, list[Path]] = {form: [] for form in _FORMS}
     table = _core.WordTable()
 
@@ -185,7 +202,10 @@ def _write_spill_files(
             files[form].append(path)
 
     for words, counts in batches:
-        table.add_columns(words, counts, split=_core.Split[split])
+        if split is None:
+            table.add_pre_tokens(words, counts)
+        else:
+            table.add_columns(words, counts, split=_core.Split[split])
         if table.memory_bytes > memory_bytes:
             write()
             table = _core.WordTable()

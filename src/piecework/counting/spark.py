@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from piecework.common.pre_tokenizer import SLOW
 from piecework.counting.merge import merge_tables
 from piecework.counting.partial import PartialResults, ShardResult
 from piecework.counting.plan import Plan
@@ -73,6 +74,8 @@ class SparkCount:
         shards = self.plan.shards
         results = done.load(strict=self.strict)
         left = [index for index in range(len(shards)) if index not in results]
+        if left and self.plan.counts_slowly:
+            self.warn(SLOW)
         if not left:
             self.progress("counting", self.plan.size_bytes, self.plan.size_bytes)
         try:
@@ -82,7 +85,7 @@ class SparkCount:
             done.remove_unfinished()
         in_order = [results[index] for index in range(len(shards))]
         summary = Summary(self.plan, in_order)
-        summary.check(allow_empty=self.allow_empty)
+        summary.check(allow_empty=self.allow_empty, warn=self.warn)
         return summary.write(folder, self._merge(done, in_order, summary.rows))
 
     def _count_shards(self, done: ShardResults, left: Sequence[int]) -> dict[int, ShardResult]:

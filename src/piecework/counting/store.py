@@ -90,7 +90,7 @@ class Counts:
     def pre_tokenizer(self) -> PreTokenizer | None:
         """What cut the documents, if pre-tokens were counted; None for words, as SentencePiece has them."""
         described = self.description["settings"].get("pre_tokenizer")
-        return None if described is None else PreTokenizer(**described)
+        return None if described is None else PreTokenizer.restored(described)
 
     def training(
         self,
@@ -106,23 +106,24 @@ class Counts:
         denominator. A subset of weight 0 is left out, and one without a weight has 1. Without `weights`, the
         study's weights are used if it has `weighting = "counts"`; under "documents" the sample has them already.
 
-        Words that occur fewer than `min_count` times are left out and take no memory; `rare` of the result says what
-        that can change. A word counts in all of these subsets together, with their weights, at the start of a line and
-        elsewhere.
+        Words or pre-tokens that occur fewer than `min_count` times are left out and take no memory; `rare` of the
+        result says what that can change. A word counts in all of these subsets together, with their weights, at the
+        start of a line and elsewhere.
         """
         scales, denominator = self._scales(language, category, weights)
         batches = self._scaled(scales)
         settings = self.description["settings"]
         split = settings.get("split", "words")
         source = str(self.folder / table_file("train"))
-        if self.pre_tokenizer is not None:
-            if min_count > 1:
-                raise InputError(f"{self.folder}: has counts of pre-tokens, and min_count is for counts of words")
-            return PreTokenCounts.from_columns(batches, pre_tokenizer=self.pre_tokenizer, source=source)
+        cut = self.pre_tokenizer
         rare = None
         if min_count > 1:
-            rare = RareWords(min_count * denominator)
-            batches = rare.leave_out(add_up(batches, split=split))
+            rare = RareWords(min_count * denominator, pre_tokens=cut is not None)
+            batches = rare.leave_out(add_up(batches, split=split, pre_tokens=cut is not None))
+        if cut is not None:
+            pre_tokens = PreTokenCounts.from_columns(batches, pre_tokenizer=cut, source=source)
+            pre_tokens.rare = rare
+            return pre_tokens
         counts = WordCounts.from_columns(
             batches,
             source=source,

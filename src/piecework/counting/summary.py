@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from piecework.corpus.skipped import Reason, Skipped, skipped_rows
 from piecework.counting.description import FORMAT, inputs_content
 from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, TABLES
 from piecework.counting.merge import write_subsets
-from piecework.counting.partial import ShardResult, SliceResult
+from piecework.counting.partial import UNMATCHED, ShardResult, SliceResult
 from piecework.counting.plan import Plan
 from piecework.counting.shards import Shard
 from piecework.counting.store import Counts
@@ -56,8 +56,11 @@ class Summary:
         """The rows of subsets.parquet."""
         return subset_rows(self._plan, self.statistics)
 
-    def check(self, *, allow_empty: bool) -> None:
-        """Raise an EmptySubsetError where subsets have lost all their documents."""
+    def check(self, *, allow_empty: bool, warn: Callable[[str], None]) -> None:
+        """Raise an EmptySubsetError where subsets have lost all their documents.
+
+        Warns about parts of the text that a custom pattern does not match.
+        """
         # A language that the study names, and no record has, is a mistake in the study.
         in_a_field = {subset.name for subset in self._plan.subsets if subset.language_field and subset.weight}
         empty = [
@@ -71,6 +74,18 @@ class Summary:
             raise EmptySubsetError(message, map(str, empty), fatal=True)
         if empty and not allow_empty:
             raise EmptySubsetError("\n".join(map(self._explain_empty, empty)), map(str, empty))
+        unmatched = Counter[str]()
+        for statistics in self.statistics.values():
+            unmatched.update(
+                {name.removeprefix(UNMATCHED): n for name, n in statistics.items() if name.startswith(UNMATCHED)}
+            )
+        if unmatched:
+            first, _ = min(unmatched.items(), key=lambda item: (-item[1], item[0]))
+            warn(
+                f"the pattern does not match {unmatched.total():,} parts of the text; most of them start with"
+                f" {first!r} (U+{ord(first):04X}). Each is a pre-token of its own, as in tokenizers; tiktoken would"
+                " lose it"
+            )
 
     def _explain_empty(self, name: SubsetName) -> str:
         skipped = self.skipped[name]

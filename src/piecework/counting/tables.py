@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piecework import _core
+from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.corpus.passages import LONG_ENOUGH, PassageChoice
 from piecework.counting.words import words_to_arrow
 from piecework.study.count_settings import CountSettings
@@ -41,11 +44,14 @@ class DocumentCounter:
         settings = settings or CountSettings()
         normalization, pre_tokenizer = settings.normalization, settings.pre_tokenizer
         self._pre_tokens = pre_tokenizer is not None
+        self.unmatched: Counter[str] = Counter()
+        """The first characters of the pre-tokens that a custom pattern does not match. They are counted as well."""
         self._counter = _core.DocumentCounter(
             max_line_bytes=settings.max_sentence_length or 0,
             normalizer=normalization.normalizer() if normalization else None,
             split=_core.Split[settings.split],
-            pre_tokenizer=pre_tokenizer._native if pre_tokenizer else None,
+            pre_tokenizer=pre_tokenizer._native if pre_tokenizer and pre_tokenizer.is_native else None,
+            cut=partial(_cut, pre_tokenizer, self.unmatched) if pre_tokenizer and not pre_tokenizer.is_native else None,
         )
 
     def add_training(self, documents: Sequence[str | bytes], copies: int = 1) -> None:
@@ -106,6 +112,13 @@ class DocumentCounter:
         if table == "train":
             return self._counter.write_training(os.fsencode(path))
         return self._counter.write_evaluation(os.fsencode(path), plain=table == "eval_plain")
+
+
+def _cut(pre_tokenizer: PreTokenizer, unmatched: Counter[str], text: str) -> list[str]:
+    """The pre-tokens of a text; those that the pattern does not match are noted."""
+    parts, left_out = pre_tokenizer.cut(text)
+    unmatched.update(part[0] for part in left_out)
+    return parts
 
 
 def units_to_arrow(columns: _Units, *, pre_tokens: bool = False) -> pa.Table:

@@ -13,7 +13,7 @@ from piecework.corpus.passages import PassageChoice
 from piecework.corpus.readers import Documents
 from piecework.corpus.sampling import Sampler
 from piecework.counting.files import TABLES
-from piecework.counting.partial import PartialResults, ShardResult, SpillFile
+from piecework.counting.partial import UNMATCHED, PartialResults, ShardResult, SpillFile
 from piecework.counting.shards import Shard
 from piecework.counting.slice_reading import SliceReader
 from piecework.counting.tables import DocumentCounter
@@ -99,6 +99,8 @@ def filled_counters(
     for language, subset in subsets.items():
         yield language, subset.counter
         subset.statistics["dropped_lines"] += subset.counter.dropped_lines
+        for character, parts in subset.counter.unmatched.items():
+            subset.statistics[f"{UNMATCHED}{character}"] += parts
     return ShardResult(
         {language: subset.statistics for language, subset in subsets.items()},
         tuple(slices),

@@ -71,7 +71,7 @@ class DocumentEncoder:
                 extra = (number,)
             else:
                 documents = _with_prefix(code_token, documents)
-        if self._added is not None and (found := self._encode_added(documents, extra)):
+        if (found := self._encode_slowly(documents, extra)) is not None:
             return found
         ids, text_bytes = self._tokenizer._encoder.encode_packed(documents, self._packers_for(extra), threads)
         return EncodedBatch(ids, text_bytes)
@@ -101,12 +101,15 @@ class DocumentEncoder:
             return None
         return re.compile("|".join(map(re.escape, self._tokenizer.model.added_tokens)))
 
-    def _encode_added(self, documents: Documents, extra: tuple[int, ...]) -> EncodedBatch | None:
-        """Encodes the documents one by one if any has added tokens; None if none has."""
-        assert self._added is not None
-        assert isinstance(self._tokenizer, ByteLevelTokenizer)
+    def _encode_slowly(self, documents: Documents, extra: tuple[int, ...]) -> EncodedBatch | None:
+        """Encodes the documents one by one if any has added tokens, or a custom pattern cuts them; else None."""
+        if not isinstance(self._tokenizer, ByteLevelTokenizer):
+            return None
+        is_custom = not self._tokenizer.pre_tokenizer.is_native
+        if self._added is None and not is_custom:
+            return None
         texts = _as_strings(documents)
-        if not any(map(self._added.search, texts)):
+        if not is_custom and self._added is not None and not any(map(self._added.search, texts)):
             return None
         settings = self._settings
         packed = []

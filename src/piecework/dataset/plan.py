@@ -26,6 +26,7 @@ from piecework.dataset.sizes import nested_sizes
 from piecework.errors import InputError
 from piecework.study.subsets import Subset, distinct_files, find_subsets
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
+from piecework.tokenizer.byte_level_files import ranks_bytes, ranks_settings
 
 if TYPE_CHECKING:
     from piecework.study.schema import DocumentUnit
@@ -149,10 +150,6 @@ def make_plan(
         raise InputError(f"sizes: {next(s for s, n in Counter(wanted).items() if n > 1):,} is given twice")
     resized = nested_sizes(tokenizer, wanted)
     _check_code_tokens(source, tokenizer)
-    if isinstance(tokenizer, ByteLevelTokenizer) and not tokenizer.pre_tokenizer.is_native:
-        raise InputError(
-            "a tokenizer with a pattern of its own is too slow for a dataset; choose a known pre-tokenizer"
-        )
     width = FORMATS[format_name].width
     encoding = EncodingSettings(
         pickle.dumps(tokenizer),
@@ -165,7 +162,7 @@ def make_plan(
     settings: dict[str, Any] = {
         "format": FORMAT_VERSION,
         "to": format_name,
-        "model": hashlib.sha256(model_bytes(tokenizer)).hexdigest(),
+        "model": _digest(tokenizer),
         "sizes": wanted,
         "before": list(before),
         "after": list(after),
@@ -216,8 +213,18 @@ def _check_code_tokens(source: Source, tokenizer: AnyNative) -> None:
         if subset.code_token is not None and code_token_id(tokenizer, subset.code_token) is None:
             raise InputError(
                 f"{subset.name}: its documents start with {subset.code_token}, which is no symbol of this vocabulary; "
-                "train with it among the user-defined symbols, or leave code_token out of the study"
+                "train with it among the user-defined symbols (byte-level: the special tokens), or leave code_token"
+                " out of the study"
             )
+
+
+def _digest(tokenizer: AnyNative) -> str:
+    """A checksum of the tokenizer. That of ranks is of the ranks: finding their merges takes seconds."""
+    if isinstance(tokenizer, ByteLevelTokenizer) and tokenizer.model.merges is None:
+        data = ranks_bytes(tokenizer.model) + ranks_settings(tokenizer.model)
+    else:
+        data = model_bytes(tokenizer)
+    return hashlib.sha256(data).hexdigest()
 
 
 def model_bytes(tokenizer: AnyNative) -> bytes:

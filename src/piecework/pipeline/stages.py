@@ -41,7 +41,6 @@ from piecework.results.latex import write_latex
 from piecework.results.state import State, key_of
 from piecework.results.study_tables import study_tables, study_units
 from piecework.results.table_files import write_table
-from piecework.study.recipe import Recipe
 from piecework.study.resolved import resolved_toml
 from piecework.study.study import Study
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
@@ -266,7 +265,7 @@ class StudyRun:
     def _alternatives(self, counted: StudyCounts, parallel: ParallelText | None) -> list[str]:
         """Trains with other weights, if the study asks for it. Returns the names of the stages."""
         recipe = self.study.recipe
-        if not self.study.analysis.alternatives or not isinstance(recipe, Recipe):
+        if not self.study.analysis.alternatives:
             self.state.remove_all_but(self.state.stages.keys() - {"alternatives"})
             return []
         weights = {str(name): str(weight) for name, weight in counted.counts.weights.items()}

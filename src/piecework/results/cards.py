@@ -122,8 +122,7 @@ def given_settings(recipe: AnyRecipe) -> dict[str, object]:
     """The settings of a recipe that are not its defaults, by name."""
     given = {name: getattr(recipe, name) for name in type(recipe).model_fields if name in recipe.model_fields_set}
     if isinstance(recipe, ByteLevelRecipe):
-        cut = recipe.pre_tokenizer
-        given |= {"pre_tokenizer": cut.name} | ({"digits": cut.digits} if cut.digits else {})
+        given |= recipe.cut_settings
     return given
 
 

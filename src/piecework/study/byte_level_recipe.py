@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError, field_serializer, field_validator
@@ -114,7 +113,7 @@ class ByteLevelRecipe(BaseModel):
 
     @field_serializer("pre_tokenizer")
     def _described(self, pre_tokenizer: PreTokenizer) -> str | dict[str, str]:
-        given = {name: value for name, value in asdict(pre_tokenizer).items() if value}
+        given = pre_tokenizer.settings()
         return pre_tokenizer.name if len(given) == 1 else given
 
     @field_validator("special_tokens")
@@ -130,6 +129,15 @@ class ByteLevelRecipe(BaseModel):
     def count_settings(self) -> CountSettings:
         """How documents are counted for this recipe: as pre-tokens."""
         return CountSettings(pre_tokenizer=self.pre_tokenizer)
+
+    @property
+    def cut_settings(self) -> dict[str, str]:
+        """What cuts the text, in the keys of a study.
+
+        >>> ByteLevelRecipe(pre_tokenizer=PreTokenizer("llama3", digits="ones")).cut_settings
+        {'pre_tokenizer': 'llama3', 'digits': 'ones'}
+        """
+        return {{"name": "pre_tokenizer"}.get(key, key): value for key, value in self.pre_tokenizer.settings().items()}
 
     @property
     def smallest_size(self) -> int:

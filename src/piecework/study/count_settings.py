@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from piecework.common.pre_tokenizer import PreTokenizer
@@ -40,6 +40,5 @@ class CountSettings:
         if self.split != "words":
             described["split"] = self.split
         if self.pre_tokenizer:
-            given = asdict(self.pre_tokenizer).items()
-            described["pre_tokenizer"] = {name: value for name, value in given if value}
+            described["pre_tokenizer"] = self.pre_tokenizer.settings()
         return described

@@ -104,7 +104,7 @@ def _homes() -> list[KeyPath]:
 def _known_keys(table: KeyPath, *, of_bytes: bool = False) -> list[str]:
     """The keys that a table can have; [recipe] has others for byte-level BPE."""
     if _is_recipe(table):
-        added = ("preset", "kind", *(("digits",) if of_bytes else ()))
+        added = ("preset", "kind", *(("digits", "pattern") if of_bytes else ()))
         return [*added, *(ByteLevelRecipe if of_bytes else Recipe).model_fields]
     model: Any = StudySettings
     for part in table:

@@ -91,8 +91,8 @@ def _inconsistencies(study: StudySettings, wrong: Mapping[KeyPath, WrongKey]) ->
     """The inconsistencies of the study, without comparisons with a setting that is wrong itself."""
     unknown = {key[1] if len(key) > 1 else "preset" for key in wrong if key[0] == "recipe"}
     for key, message in study.inconsistencies():
-        compared = "vocab_size" if key[0] == "analysis" else "user_defined_symbols"
-        if unknown.isdisjoint({"preset", compared}) and not any(key[0] == other[0] == "corpus" for other in wrong):
+        compared = {"vocab_size"} if key[0] == "analysis" else {"user_defined_symbols", "special_tokens"}
+        if unknown.isdisjoint({"preset", *compared}) and not any(key[0] == other[0] == "corpus" for other in wrong):
             yield key, message
 
 

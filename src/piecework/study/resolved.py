@@ -108,8 +108,7 @@ def _recipe_settings(recipe: AnyRecipe, folder: Path) -> dict[str, Any]:
     # Only what was set: a model holds the settings that were given, and would have other bytes with all of them.
     settings = {name: getattr(recipe, name) for name in type(recipe).model_fields if name in recipe.model_fields_set}
     if isinstance(recipe, ByteLevelRecipe):
-        cut = recipe.pre_tokenizer
-        settings |= {"pre_tokenizer": cut.name} | ({"digits": cut.digits} if cut.digits else {})
+        settings |= recipe.cut_settings
         return {"kind": "byte-level", **{name: value for name, value in settings.items() if value is not None}}
     if rules := settings.get("normalization_rule_tsv"):
         settings["normalization_rule_tsv"] = Path(os.path.relpath(rules, folder)).as_posix()

@@ -290,8 +290,8 @@ def _resolve_recipe(value: object) -> AnyRecipe:
     recipe: AnyRecipe
     if is_byte_level:
         recipe = ByteLevelRecipe.__new__(ByteLevelRecipe)
+        mistakes += _take_pre_tokenizer(settings, usual=BYTE_LEVEL_PRESETS.get(preset or "", {}))
         settings = {**BYTE_LEVEL_PRESETS.get(preset or "", {}), **settings}
-        mistakes += _take_pre_tokenizer(settings)
         for name in [name for name in settings if name in REFUSED]:
             text = f"is not supported: {REFUSED[name]}"
             mistakes.append(
@@ -320,26 +320,35 @@ def _wrong(name: str, value: object, hint: str, known: tuple[str, ...]) -> InitE
     return InitErrorDetails(type=PydanticCustomError("literal_error", expected), loc=(name,), input=value)
 
 
-def _take_pre_tokenizer(settings: dict[str, Any]) -> Iterator[InitErrorDetails]:
-    """Replace the names `pre_tokenizer` and `digits` by what they stand for; mistakes in them."""
-    name, digits = settings.pop("pre_tokenizer", None), settings.pop("digits", None)
-    arguments: dict[str, dict[str, Any]] = {
-        "pre_tokenizer": {"name": name},
-        "digits": {"name": name or "cl100k", "digits": digits},
-    }
-    for key, value in (("pre_tokenizer", name), ("digits", digits)):
-        if value is None:
-            continue
+def _take_pre_tokenizer(settings: dict[str, Any], *, usual: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+    """Replace `pre_tokenizer`, `digits` and `pattern` by what they stand for; mistakes in them.
+
+    `usual` are the settings of the preset.
+    """
+    keys = ("pre_tokenizer", "pattern", "digits")
+    given: dict[str, Any] = {key: settings.pop(key) for key in keys if key in settings}
+    name = given.get("pre_tokenizer", "custom" if "pattern" in given else usual.get("pre_tokenizer", "cl100k"))
+    for key, value in given.items():
         try:
-            if not isinstance(value, str):
-                raise RecipeError("should be text in quotes")
-            if value == "custom":
-                raise RecipeError(f"a study needs one of {', '.join(PreTokenizer.names())}")
-            settings["pre_tokenizer"] = PreTokenizer(**arguments[key])
+            settings["pre_tokenizer"] = _pre_tokenizer_up_to(key, name, given)
         except RecipeError as error:
-            text = str(error).removeprefix(f'digits = "{value}": ')
-            yield InitErrorDetails(type=PydanticCustomError("wrong", text), loc=(key,), input=value)
+            text = str(error).removeprefix(f'digits = "{value}": ').removeprefix(f"the pattern {value!r} ")
+            wrong = PydanticCustomError("wrong", "{text}", {"text": text})
+            yield InitErrorDetails(type=wrong, loc=(key,), input=value)
             return
+
+
+def _pre_tokenizer_up_to(key: str, name: Any, given: Mapping[str, Any]) -> PreTokenizer | None:
+    """What the keys up to this one give, so that an error is about this one. None if the pattern comes next."""
+    if not isinstance(given[key], str):
+        raise RecipeError("should be text in quotes")
+    if key == "pre_tokenizer":
+        if name != "custom":
+            return PreTokenizer(name)
+        if "pattern" not in given:
+            raise RecipeError('needs a pattern of your own beside it: pattern = "..."')
+        return None
+    return PreTokenizer(name, digits=given[key] if key == "digits" else None, pattern=given.get("pattern", ""))
 
 
 def _for_recipe(key: str, value: object) -> object:
@@ -416,16 +425,21 @@ class StudySettings(_Table):
             ),
         }
         if isinstance(recipe, ByteLevelRecipe):
-            # Special tokens are cut out of a text before it is counted, so the documents are the same without it.
-            entries = tuple(entry.model_copy(update={"code_token": None}) for entry in self.corpus.subset)
+            # The first recipe may have other tokens. They are not counted, so the counts are the same without them.
+            entries = tuple(
+                entry if entry.code_token in recipe.special_tokens else entry.model_copy(update={"code_token": None})
+                for entry in self.corpus.subset
+            )
             changes["corpus"] = self.corpus.model_copy(update={"subset": entries})
         return self.model_copy(update=changes)
 
     def counting_words(self) -> Self:
         """The study of the same documents that counts words: tokenizers of any kind are compared on them."""
         analysis = {"vocab_sizes": (), "tokenizers": {}, "alternatives": False}
+        entries = tuple(entry.model_copy(update={"code_token": None}) for entry in self.corpus.subset)
         changes: dict[str, Any] = {
             "name": f"{self.name}-words",
+            "corpus": self.corpus.model_copy(update={"subset": entries}),
             "recipe": Recipe(),
             "recipes": {},
             "extend": None,
@@ -461,10 +475,10 @@ class StudySettings(_Table):
                 key,
                 f'"{MULTILINGUAL}" in [analysis.tokenizers] is taken: it is the name of the study\'s own tokenizer',
             )
-        if self.analysis.alternatives and (self.extend is not None or not isinstance(self.recipe, Recipe)):
+        if self.analysis.alternatives and self.extend is not None:
             yield (
                 ("analysis", "alternatives"),
-                "alternatives in [analysis]: compares SentencePiece tokenizers that are trained from nothing",
+                "alternatives in [analysis]: compares tokenizers that are trained from nothing",
             )
         yield from self._further_inconsistencies()
         if not self.needs_base:
@@ -503,11 +517,12 @@ class StudySettings(_Table):
                 f" {recipe.smallest_size}",
             )
         for index, entry in enumerate(self.corpus.subset):
-            if entry.code_token is not None:
+            token = entry.code_token
+            if token is not None and token not in recipe.special_tokens:
                 yield (
                     ("corpus", "subset", index, "code_token"),
-                    f'code_token = "{entry.code_token}" in [[corpus.subset]]: byte-level tokenizers cut special tokens'
-                    " out of a text before they merge, so they are not counted; leave it out",
+                    f'code_token = "{token}" in [[corpus.subset]]: not among the special_tokens of the recipe, so no'
+                    f" document could start with it{did_you_mean(token, recipe.special_tokens)}",
                 )
 
     def _sentencepiece_inconsistencies(self, recipe: Recipe) -> Iterator[tuple[KeyPath, str]]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, overload
 
 from piecework._core import ByteLevelEncoder, CoreModelError
 from piecework.common.files import prepare_output, replace_atomically, write_together
+from piecework.common.mistakes import did_you_mean, listed
 from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.terms import PieceType
 from piecework.counting.words import MOST_THREADS
@@ -100,7 +101,10 @@ class ByteLevelTokenizer:
         return cls(model, source=str(path))
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write `tokenizer.json` and `tokenizer_config.json` into `folder`; gives the path of the first."""
+        """Write `tokenizer.json` and `tokenizer_config.json` into `folder`; gives the path of the first.
+
+        Ranks of a `.tiktoken` file become the merges that follow from them, which takes seconds; the ids are the same.
+        """
         folder = Path(folder)
         contents = dict(zip(SAVED_FILES, (self.json_bytes, config_bytes(self.model)), strict=True))
         prepare_output(folder, list(contents), force=force)
@@ -238,10 +242,13 @@ class ByteLevelTokenizer:
     def _cut_out(self, allowed_special: AllowedSpecial) -> tuple[re.Pattern[str], dict[str, int]] | None:
         """A pattern that finds the allowed special tokens, longer ones first, and their ids."""
         special = self.model.special_tokens
+        if isinstance(allowed_special, str) and allowed_special != "all":
+            raise InputError(f'allowed_special is "all" or a list of tokens, such as [{allowed_special!r}]')
         allowed = special.keys() if allowed_special == "all" else allowed_special
         unknown = [token for token in allowed if token not in special]
         if unknown:
-            raise InputError(f"{unknown[0]!r} is not a special token of this tokenizer; it has {', '.join(special)}")
+            hint = did_you_mean(unknown[0], special) or f"; it has {listed(special) or 'none'}"
+            raise InputError(f"{unknown[0]!r} is not a special token of this tokenizer{hint}")
         ids = {**self.model.added_tokens, **{token: special[token] for token in allowed}}
         if not ids:
             return None

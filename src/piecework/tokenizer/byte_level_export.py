@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_files import SETTINGS_SUFFIX, ranks_bytes, ranks_settings
-from piecework.tokenizer.byte_level_json import config_bytes, json_bytes
-from piecework.tokenizer.byte_level_ranks import merges_of
+from piecework.tokenizer.byte_level_json import config_bytes
 
 __all__ = ["BYTE_LEVEL_FORMATS", "CONFIG_FILE", "JSON_FILE", "RANKS_FILE", "SETTINGS_FILE", "byte_level_files"]
 
@@ -22,8 +20,6 @@ SETTINGS_FILE = RANKS_FILE + SETTINGS_SUFFIX
 def byte_level_files(tokenizer: ByteLevelTokenizer, to: Literal["hf", "tiktoken"]) -> dict[str, bytes]:
     """The files of a format by name; a ModelError says what the format cannot express.
 
-    A tokenizer that has ranks and no merges gets the merges that follow from the ranks.
-
     >>> import piecework as pw
     >>> counts = pw.count_pre_tokens(["a rose is a rose"], pre_tokenizer="gpt2")
     >>> tokenizer = pw.train(counts, pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=260))
@@ -33,6 +29,4 @@ def byte_level_files(tokenizer: ByteLevelTokenizer, to: Literal["hf", "tiktoken"
     model = tokenizer.model
     if to == "tiktoken":
         return {RANKS_FILE: ranks_bytes(model), SETTINGS_FILE: ranks_settings(model)}
-    if model.merges is None:
-        model = replace(model, merges=merges_of(model))
-    return {JSON_FILE: json_bytes(model), CONFIG_FILE: config_bytes(model)}
+    return {JSON_FILE: tokenizer.json_bytes, CONFIG_FILE: config_bytes(model)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.recorded_files import read_recorded
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_level_json import read_json
-from piecework.tokenizer.byte_level_model import ByteLevelModel
+from piecework.tokenizer.byte_level_model import ByteLevelModel, unused_ids
 from piecework.tokenizer.byte_level_ranks import ranks_problem
 
 __all__ = [
@@ -100,16 +101,20 @@ def read_ranks(
     if not special and "p50k" in stem:
         special = {"<|endoftext|>": 50_256}
     taken = set(special.values())
+    if negative := next((token for token, number in special.items() if number < 0), None):
+        raise InputError(f"{source}: the special token {negative!r} has the id {special[negative]}; ids start at 0")
     if clash := sorted(taken.intersection(ranks.values())):
         raise InputError(f"{source}: rank {clash[0]} is that of a token and of a special token")
-    size = 1 + max([*ranks.values(), *taken])
-    if missing := {*range(size)}.difference(taken, ranks.values()):
-        gap = min(missing)
+    last = max(ranks.values())
+    known = taken.union(ranks.values())
+    gap = next(number for number in itertools.count() if number not in known)
+    if gap < last:
         raise InputError(
-            f"{source}: no token has rank {gap}, but ranks go up to {size - 1}; if it is that of a special token, give"
+            f"{source}: no token has rank {gap}, but ranks go up to {last}; if it is that of a special token, give"
             f' special_tokens={{"<|name|>": {gap}}}'
         )
-    tokens = [b""] * size
+    # Ids between the last rank and special tokens are unused.
+    tokens = unused_ids(1 + max(known), named=len(known), source=source)
     for token, rank in ranks.items():
         tokens[rank] = token
     return ByteLevelModel(tokens, pre_tokenizer, special, whole_pre_tokens=True, note=note)
@@ -146,7 +151,7 @@ def _with_settings(ranks: Mapping[bytes, int], path: Path) -> ByteLevelModel:
     taken = [*special.values(), *added.values(), *ranks.values()]
     if len(set(taken)) < len(taken) or min(taken) < 0 or max(taken) >= size:
         raise InputError(f"{path}: ids must be 0 to {size - 1:,}, none of them twice, also among the ranks")
-    tokens = [b""] * size
+    tokens = unused_ids(size, named=len(taken), source=str(path))
     for token, rank in ranks.items():
         tokens[rank] = token
     return ByteLevelModel(tokens, PreTokenizer.from_patterns(pattern), special, added, whole_pre_tokens=whole)
@@ -164,6 +169,8 @@ def parse_ranks(data: bytes, source: str) -> dict[bytes, int]:
             if decoded in ranks:
                 raise InputError(f"{source}:{number}: the token {decoded!r} is there twice")
             ranks[decoded] = int(rank)
+            if ranks[decoded] < 0:
+                raise ValueError("ranks start at 0")
         except (ValueError, binascii.Error) as error:
             start = line[:40].decode("utf-8", "replace")
             raise InputError(f"{source}:{number}: {start!r} is not a token in base64 and its rank") from error
@@ -194,7 +201,7 @@ def read_tekken(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
         pattern = str(config["pattern"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{source}: not a tekken.json: {type(error).__name__} at {error}") from error
-    if [rank for rank, _ in entries] != list(range(size)):
+    if len(entries) != size or [rank for rank, _ in entries] != list(range(size)):
         raise InputError(f"{source}: the ranks of a tekken.json must be 0 to {size - 1:,}, in order")
     named = named or dict(enumerate(_TEKKEN_SPECIAL[:special_count]))
     special = {named.get(number, f"<SPECIAL_{number}>"): number for number in range(special_count)}

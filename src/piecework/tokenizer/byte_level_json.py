@@ -8,9 +8,10 @@ from typing import Any
 import orjson
 
 from piecework.common.pre_tokenizer import PreTokenizer
-from piecework.errors import InputError, ModelError
+from piecework.errors import InputError, ModelError, RecipeError
 from piecework.tokenizer.byte_characters import byte_by_character, bytes_of_characters, characters_of_bytes
-from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge
+from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge, unused_ids
+from piecework.tokenizer.byte_level_ranks import merges_of
 
 __all__ = ["UnsupportedPartsError", "config_bytes", "json_bytes", "read_json"]
 
@@ -24,9 +25,8 @@ class UnsupportedPartsError(ModelError):
 
 
 def json_bytes(model: ByteLevelModel) -> bytes:
-    """The file that `Tokenizer.save` of `tokenizers` would write."""
-    if model.merges is None:
-        raise ModelError("the tokenizer has ranks and no merges; save_tiktoken writes it")
+    """The file that `Tokenizer.save` of `tokenizers` would write. Ranks become the merges that follow from them."""
+    merges = merges_of(model)
     texts = _vocabulary_texts(model)
     content = {
         "version": "1.0",
@@ -47,7 +47,7 @@ def json_bytes(model: ByteLevelModel) -> bytes:
             "byte_fallback": False,
             "ignore_merges": model.whole_pre_tokens,
             "vocab": {text: number for number, text in enumerate(texts) if text},
-            "merges": [[texts[left], texts[right]] for left, right, _ in model.merges],
+            "merges": [[texts[left], texts[right]] for left, right, _ in merges],
         },
         **model.file_parts,  # replaces values above; the order of the keys stays
     }
@@ -71,12 +71,21 @@ def config_bytes(model: ByteLevelModel) -> bytes:
 
 def read_json(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
     """The tokenizer in the content of a `tokenizer.json`; `UnsupportedPartsError` names what is not supported."""
+    try:
+        return _read_json(content, source)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{source}: not a tokenizer.json: {type(error).__name__}: {error}") from error
+
+
+def _read_json(content: Mapping[str, Any], source: str) -> ByteLevelModel:
     problems = list(_problems(content))
     pre_tokenizer = None
     try:
         pre_tokenizer = _read_pre_tokenizer(content.get("pre_tokenizer"))
     except InputError as error:
         problems.append(f"pre_tokenizer: {error}")
+    except RecipeError as error:
+        raise ModelError(f"{source}: pre_tokenizer: {error}") from error
     if problems or pre_tokenizer is None:
         raise UnsupportedPartsError(f"{source}: not supported: " + "; ".join(problems))
     vocabulary: dict[str, int] = content["model"].get("vocab")
@@ -85,14 +94,21 @@ def read_json(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
     added = [token for token in content.get("added_tokens") or [] if token["content"]]  # tokenizers ignores empty ones
     special = {token["content"]: token["id"] for token in added if token.get("special")}
     others = {token["content"]: token["id"] for token in added if not token.get("special")}
-    size = 1 + max([*vocabulary.values(), *special.values(), *others.values()], default=-1)
-    tokens = [b""] * size
+    for text, number in (*vocabulary.items(), *special.items(), *others.items()):
+        if type(number) is not int or number < 0:
+            raise ModelError(f"{source}: the id of {text!r} is {number!r}; ids are whole numbers from 0 on")
+    ids = {*vocabulary.values(), *special.values(), *others.values()}
+    tokens = unused_ids(1 + max(ids, default=-1), named=len(ids), source=source)
     merges = _read_merges(content["model"], vocabulary, source)
     made = {merged for _, _, merged in merges}
     table = byte_by_character()
     for text, number in vocabulary.items():
         if (text in special or text in others) and number not in made and text not in table:
             continue
+        if tokens[number]:
+            raise ModelError(
+                f"{source}: {characters_of_bytes(tokens[number])!r} and {text!r} have the same id {number}"
+            )
         try:
             tokens[number] = bytes_of_characters(text)
         except KeyError as error:
@@ -208,7 +224,10 @@ def _read_pre_tokenizer(part: Mapping[str, Any] | None) -> PreTokenizer:
         return PreTokenizer("gpt2")
     if not splits:
         raise InputError("ByteLevel with use_regex = false alone, which cuts nothing")
-    return PreTokenizer.from_patterns(*map(_read_pattern, splits))
+    found = PreTokenizer.from_patterns(*map(_read_pattern, splits))
+    if not found.is_native and splits[0].get("invert"):
+        raise InputError("Split with behavior Removed, invert True, which loses what an unknown pattern leaves out")
+    return found
 
 
 def _read_pattern(step: Mapping[str, Any]) -> str:
@@ -217,7 +236,7 @@ def _read_pattern(step: Mapping[str, Any]) -> str:
     if step.get("type") != "Split":
         raise InputError(str(step.get("type")))
     pattern = step.get("pattern", {}).get("Regex")
-    # If the pattern covers the whole text, keeping its matches is the same as removing what is between them.
+    # If the pattern covers every text, as known ones do, keeping its matches is the same as removing what is between.
     how = (step.get("behavior"), bool(step.get("invert")))
     if pattern is None or how not in (("Isolated", False), ("Removed", True)):
         raise InputError(f"Split with behavior {how[0]}, invert {how[1]}, pattern {step.get('pattern')}")

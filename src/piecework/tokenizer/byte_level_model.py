@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from piecework.common.pre_tokenizer import PreTokenizer
+from piecework.errors import ModelError
 
-__all__ = ["ByteLevelModel", "Merge"]
+__all__ = ["ByteLevelModel", "Merge", "unused_ids"]
+
+_MOST_UNUSED = 1 << 20
+"""More unused ids are a damaged file, which would fill the memory. Real files have a few thousand."""
 
 Merge = tuple[int, int, int]
 """The ids of two neighbours, and of the token that they become."""
@@ -33,3 +37,10 @@ class ByteLevelModel:
     """What had to be assumed to load it; empty if nothing."""
     file_parts: Mapping[str, Any] = field(default_factory=dict)
     """Parts of a `tokenizer.json` that do not change ids, such as the post-processor. They are saved as they were."""
+
+
+def unused_ids(size: int, *, named: int, source: str) -> list[bytes]:
+    """The tokens of `size` ids before they are filled in. A ModelError if only `named` of so many ids are used."""
+    if size - named > _MOST_UNUSED:
+        raise ModelError(f"{source}: ids go up to {size - 1:,}, and only {named:,} of them are used")
+    return [b""] * size

@@ -82,13 +82,9 @@ def _load_json(path: Path, data: bytes) -> AnyTokenizer:
     from piecework.tokenizer.outside_huggingface import load_json
 
     try:
-        model = load_model(path)
+        return ByteLevelTokenizer(load_model(path), source=str(path))
     except UnsupportedPartsError:
         return load_json(data, source=str(path))
-    # A pattern that the core does not know runs in `tokenizers` anyway: running the whole tokenizer there is faster.
-    if not model.pre_tokenizer.is_native:
-        return load_json(data, source=str(path))
-    return ByteLevelTokenizer(model, source=str(path))
 
 
 def _in_folder(folder: Path) -> list[Path]:

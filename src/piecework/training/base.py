@@ -56,7 +56,7 @@ def load_extendable(source: str) -> tuple[Extendable, bytes | None]:
             if "BPE" not in tokenizer.kind and "tiktoken" not in tokenizer.kind:
                 raise ModelError(refusal(tokenizer, source))
             try:
-                tokenizer = ByteLevelTokenizer.load(path)  # a pattern of its own runs in another library
+                tokenizer = ByteLevelTokenizer.load(path)  # it names the parts that are not supported
             except (InputError, ModelError) as error:
                 raise ModelError(f"{source} cannot be extended: {tokenizer.kind}; {error}") from error
         return tokenizer, path.read_bytes()
@@ -147,11 +147,8 @@ def base_recipe(base: Base) -> AnyRecipe:
     size += -size % (settings.pad_to_multiple or 1)
     if isinstance(tokenizer, ByteLevelTokenizer):
         cut = tokenizer.pre_tokenizer
-        if not cut.is_native or cut.name not in PreTokenizer.names():
-            raise ModelError(
-                f"a study needs one of the pre-tokenizers {', '.join(PreTokenizer.names())}, and it cuts text with a"
-                " pattern of its own; use piecework extend --data"
-            )
+        if not cut.is_native:
+            PreTokenizer("custom", pattern=cut.pattern)  # refuses a pattern that leaves out text
         special = tuple(sorted(tokenizer.model.special_tokens, key=lambda text: tokenizer.model.special_tokens[text]))
         return ByteLevelRecipe(pre_tokenizer=cut, vocab_size=size, special_tokens=special)
     trainer, normalizer = tokenizer._specs.trainer_spec, tokenizer._specs.normalizer_spec

@@ -14,14 +14,7 @@ from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge
 from piecework.training.parity import ParityCounts
 
-__all__ = ["as_pre_tokens", "train_byte_level"]
-
-
-def as_pre_tokens(counts: Any) -> PreTokenCounts:
-    """The counts of one language, or an InputError."""
-    if not isinstance(counts, PreTokenCounts):
-        raise InputError(f"counts of pre-tokens by language are needed (count_pre_tokens), not {type(counts).__name__}")
-    return counts
+__all__ = ["train_byte_level"]
 
 
 def train_byte_level(

@@ -13,7 +13,8 @@ from piecework.common.files import prepare_output, write_together
 from piecework.errors import ModelError
 from piecework.tokenizer.byte_characters import characters_of_bytes
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
-from piecework.tokenizer.byte_level_files import ranks_bytes
+from piecework.tokenizer.byte_level_export import RANKS_FILE, SETTINGS_FILE
+from piecework.tokenizer.byte_level_files import ranks_bytes, ranks_settings
 from piecework.tokenizer.byte_level_json import config_bytes, json_bytes
 from piecework.tokenizer.hf_files import hf_files
 from piecework.tokenizer.tokenizer import Tokenizer
@@ -51,9 +52,9 @@ def extended_files(extended: Extended[Any], *, original: bytes | None = None) ->
         return {"tekken.json": data}
     if tokenizer.model.merges is not None:
         return {"tokenizer.json": json_bytes(tokenizer.model), "tokenizer_config.json": config_bytes(tokenizer.model)}
-    if original is not None and not original.startswith(b"{") and not extended.added:
-        return {"tokenizer.tiktoken": original}
-    return {"tokenizer.tiktoken": ranks_bytes(tokenizer.model)}
+    is_same = original is not None and not original.startswith(b"{") and not extended.added
+    data = original if is_same and original is not None else ranks_bytes(tokenizer.model)
+    return {RANKS_FILE: data, SETTINGS_FILE: ranks_settings(tokenizer.model)}
 
 
 def extension_record(extended: Extended[Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, overload
 
 from piecework import _core
@@ -18,7 +19,7 @@ from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.schema import new_specs
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.trained import TrainedTokenizer
-from piecework.training.byte_level import as_pre_tokens, train_byte_level
+from piecework.training.byte_level import train_byte_level
 from piecework.training.parity import parity_counts
 from piecework.training.texts import count_texts, count_texts_pre_tokens
 
@@ -42,7 +43,7 @@ def train(
     texts_or_counts: Any,
     recipe: ByteLevelRecipe,
     *,
-    development: Mapping[str, PreTokenCounts] | None = None,
+    development: Mapping[str, Any] | None = None,
     text: str = "text",
     threads: int = 1,
     progress: Progress | None = None,
@@ -88,13 +89,10 @@ def train(
     ['jk', 'po', '▁g', '▁po']
     """
     if isinstance(recipe, ByteLevelRecipe) and recipe.parity and not settings:
-        return train_byte_level(parity_counts(texts_or_counts, development, as_pre_tokens), recipe, progress=progress)
+        count = partial(_pre_tokens, recipe=recipe, text=text, threads=threads)
+        return train_byte_level(parity_counts(texts_or_counts, development, count), recipe, progress=progress)
     if isinstance(recipe, ByteLevelRecipe) and not settings:
-        if isinstance(texts_or_counts, WordCounts | WordStream):
-            raise RecipeError("Recipe.byte_level needs texts or counts of pre-tokens (count_pre_tokens), not of words")
-        found = texts_or_counts
-        if not isinstance(found, PreTokenCounts):
-            found = count_texts_pre_tokens(found, recipe, text=text, threads=threads)
+        found = _pre_tokens(texts_or_counts, recipe=recipe, text=text, threads=threads)
         return train_byte_level(found, recipe, progress=progress)
     if isinstance(recipe, ByteLevelRecipe):
         raise RecipeError(f"give {next(iter(settings))} to Recipe.byte_level(...)")
@@ -161,6 +159,15 @@ def train(
     vocabulary, texts = assemble(VocabularyParts(meta, merges, characters, recipe.whitespace_runs))
     specs = _make_specs(recipe, normalization, vocab_size=len(texts))
     return Tokenizer(vocabulary, specs, frequencies=frequencies, texts=texts)
+
+
+def _pre_tokens(source: Any, *, recipe: ByteLevelRecipe, text: str, threads: int) -> PreTokenCounts:
+    """Counts of pre-tokens, or texts, as counts."""
+    if isinstance(source, WordCounts | WordStream):
+        raise RecipeError("Recipe.byte_level needs texts or counts of pre-tokens (count_pre_tokens), not of words")
+    if isinstance(source, PreTokenCounts):
+        return source
+    return count_texts_pre_tokens(source, recipe, text=text, threads=threads)
 
 
 def train_any(

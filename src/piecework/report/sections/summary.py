@@ -84,10 +84,10 @@ def _facts(data: StudyData) -> list[tuple[str, str]]:
 
 def _settings(recipe: AnyRecipe) -> list[str]:
     if isinstance(recipe, ByteLevelRecipe):
-        cut = recipe.pre_tokenizer
+        name, *further = recipe.cut_settings.items()
         return [
             "byte-level BPE",
-            f"pre-tokenizer {cut.name}" + (f" with digits = {cut.digits}" if cut.digits else ""),
+            " with ".join([f"pre-tokenizer {name[1]}", *(f"{key} = {value}" for key, value in further)]),
             f"special tokens: {', '.join(recipe.special_tokens) or 'none'}",
         ]
     return [
