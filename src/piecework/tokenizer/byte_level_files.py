@@ -14,7 +14,7 @@ from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.recorded_files import read_recorded
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_level_json import read_json
-from piecework.tokenizer.byte_level_model import ByteLevelModel
+from piecework.tokenizer.byte_level_model import ByteLevelModel, checked_size
 from piecework.tokenizer.byte_level_ranks import ranks_problem
 
 __all__ = [
@@ -102,7 +102,7 @@ def read_ranks(
     taken = set(special.values())
     if clash := sorted(taken.intersection(ranks.values())):
         raise InputError(f"{source}: rank {clash[0]} is that of a token and of a special token")
-    size = 1 + max([*ranks.values(), *taken])
+    size = checked_size([*ranks.values(), *taken], source=source)
     if missing := {*range(size)}.difference(taken, ranks.values()):
         gap = min(missing)
         raise InputError(
@@ -146,6 +146,7 @@ def _with_settings(ranks: Mapping[bytes, int], path: Path) -> ByteLevelModel:
     taken = [*special.values(), *added.values(), *ranks.values()]
     if len(set(taken)) < len(taken) or min(taken) < 0 or max(taken) >= size:
         raise InputError(f"{path}: ids must be 0 to {size - 1:,}, none of them twice, also among the ranks")
+    checked_size([size], source=str(path))
     tokens = [b""] * size
     for token, rank in ranks.items():
         tokens[rank] = token
@@ -192,6 +193,7 @@ def read_tekken(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
         entries = [(int(entry["rank"]), base64.b64decode(entry["token_bytes"])) for entry in content["vocab"][:size]]
         named = {int(token["rank"]): str(token["token_str"]) for token in content.get("special_tokens") or ()}
         pattern = str(config["pattern"])
+        checked_size([special_count, size, *named], source=source)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{source}: not a tekken.json: {type(error).__name__} at {error}") from error
     if [rank for rank, _ in entries] != list(range(size)):
