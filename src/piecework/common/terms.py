@@ -5,9 +5,12 @@ from typing import Literal
 __all__ = [
     "BASE",
     "CUT",
+    "MOST_PIECES",
+    "MOST_THREADS",
     "MULTILINGUAL",
     "OVERALL",
     "RUN_FILE",
+    "SUMS_FILE",
     "TIKTOKEN",
     "TOKENIZERS_FOLDER",
     "CleanUp",
@@ -31,6 +34,11 @@ MULTILINGUAL = "multilingual"
 BASE = "base"
 """The name of the tokenizer that a study extends."""
 
+MOST_PIECES = 2_000_000
+"""The core takes no larger vocabulary of SentencePiece."""
+
+MOST_THREADS = 1024
+
 CUT = "·"
 """The separator between the tokens of a word in print."""
 
@@ -39,6 +47,9 @@ TIKTOKEN = "tiktoken:"
 
 RUN_FILE = "run.json"
 """The file in a study's output folder that has its settings, stages and checksums."""
+
+SUMS_FILE = "SHA256SUMS"
+"""The file in the folder of a tokenizer that has the checksums of the others, as `sha256sum` writes them."""
 
 TOKENIZERS_FOLDER = "tokenizers"
 """The folder in a study's output folder that has a folder for each tokenizer."""

@@ -15,7 +15,7 @@ from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.recorded_files import read_recorded
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_level_json import read_json
-from piecework.tokenizer.byte_level_model import ByteLevelModel, unused_ids
+from piecework.tokenizer.byte_level_model import ByteLevelModel, checked_size
 from piecework.tokenizer.byte_level_ranks import ranks_problem
 
 __all__ = [
@@ -114,7 +114,7 @@ def read_ranks(
             f' special_tokens={{"<|name|>": {gap}}}'
         )
     # Ids between the last rank and special tokens are unused.
-    tokens = unused_ids(1 + max(known), named=len(known), source=source)
+    tokens = [b""] * checked_size(known, source=source)
     for token, rank in ranks.items():
         tokens[rank] = token
     return ByteLevelModel(tokens, pre_tokenizer, special, whole_pre_tokens=True, note=note)
@@ -151,7 +151,8 @@ def _with_settings(ranks: Mapping[bytes, int], path: Path) -> ByteLevelModel:
     taken = [*special.values(), *added.values(), *ranks.values()]
     if len(set(taken)) < len(taken) or min(taken) < 0 or max(taken) >= size:
         raise InputError(f"{path}: ids must be 0 to {size - 1:,}, none of them twice, also among the ranks")
-    tokens = unused_ids(size, named=len(taken), source=str(path))
+    checked_size([size], source=str(path))
+    tokens = [b""] * size
     for token, rank in ranks.items():
         tokens[rank] = token
     return ByteLevelModel(tokens, PreTokenizer.from_patterns(pattern), special, added, whole_pre_tokens=whole)
@@ -199,6 +200,7 @@ def read_tekken(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
         entries = [(int(entry["rank"]), base64.b64decode(entry["token_bytes"])) for entry in content["vocab"][:size]]
         named = {int(token["rank"]): str(token["token_str"]) for token in content.get("special_tokens") or ()}
         pattern = str(config["pattern"])
+        checked_size([special_count, size, *named], source=source)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{source}: not a tekken.json: {type(error).__name__} at {error}") from error
     if len(entries) != size or [rank for rank, _ in entries] != list(range(size)):
