@@ -142,6 +142,14 @@ TEST(counts_of_units_past_32_bits) {
   CHECK_EQUAL(totals[UnitSet::kBuckets + 5].bytes, 2 * (kLimit + 8));
   const Evaluation evaluated = evaluate_units(Encoder(model_of(kPieces, true, {})), units, {});
   CHECK_EQUAL(evaluated.totals[UnitSet::kBuckets + 5].tokens, kLimit + 8);
+  // The same units with both groups as one.
+  UnitSet together(units, 1, {0, 0});
+  Found sums;
+  for (const UnitSet::Row& row : together.rows(0)) sums.emplace_back(row.group, row.bucket, together.count(row));
+  CHECK(sums == (Found{{0, 0, kLimit + 2}, {0, 1, 1002 * kLimit + 2}}));
+  CHECK(together.unit(1).text == units.unit(1).text);
+  CHECK_EQUAL(together.text_totals()[5].words, totals[5].words + totals[UnitSet::kBuckets + 5].words);
+  CHECK_THROWS(std::out_of_range, UnitSet(units, 1, {0, 1}));
   // Totals of more than 64 bits are refused.
   const std::vector<uint64_t> huge(texts.size(), UINT64_MAX / 20);
   UnitSet other(2, true);

@@ -2,8 +2,11 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "check.hpp"
+#include "count/character_counter.hpp"
 #include "count/document_counter.hpp"
 #include "text/space_marks.hpp"
 #include "text/utf8.hpp"
@@ -88,6 +91,18 @@ TEST(units_equal_those_of_the_text_without_punctuation) {
     CHECK((first ? other : one) == expected);
     CHECK((first ? one : other) == expected_plain);
   }
+}
+
+TEST(characters_and_runs) {
+  CharacterCounter counter;
+  counter.add("\n\nå\t\n\n", 3);
+  counter.add("a\n", 2);
+  CHECK(counter.codes() == (std::vector<char32_t>{U'\n', U'å', U'\t', U'a'}));
+  CHECK_EQUAL(counter.total(U'\n'), 14);
+  CHECK_EQUAL(counter.total(U'å'), 3);
+  using Runs = std::map<std::pair<char32_t, uint64_t>, uint64_t>;
+  CHECK(counter.runs() == (Runs{{{U'\n', 1}, 2}, {{U'\n', 2}, 6}, {{U'\t', 1}, 3}}));
+  CHECK_THROWS(CountOverflow, counter.add("å", UINT64_MAX));
 }
 
 }  // namespace

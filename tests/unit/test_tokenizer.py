@@ -8,6 +8,8 @@ import pytest
 import sentencepiece
 
 import piecework as pw
+from piecework.tokenizer.columns import merge_columns
+from piecework.tokenizer.steps import piece_halves
 from sentencepiece_oracle import load, parse
 
 LINES = [
@@ -377,3 +379,17 @@ def test_columns_of_a_long_text_are_the_tokens(settings: dict[str, Any]) -> None
         columns = tokenizer.token_columns(each)
         spans = zip(columns.ids.tolist(), columns.starts.tolist(), columns.ends.tolist(), strict=True)
         assert list(spans) == [(token.id, token.start, token.end) for token in tokenizer.tokens(each)]
+
+
+def test_halves_are_joined_by_the_last_merge() -> None:
+    """Also of pieces in which a symbol could start: their merges are looked for in another way."""
+    tokenizer = train(400, user_defined_symbols=["<|python|>", "ent"], hard_vocab_limit=False)
+    texts, halves = tokenizer.piece_texts, piece_halves(tokenizer).tolist()
+    for number, (text, (left, right)) in enumerate(zip(texts, halves, strict=True)):
+        merges = merge_columns(tokenizer, f"\ue000{text.replace('▁', ' ')}\ue000")
+        whole = (merges.starts == 1) & (merges.ends == 1 + len(text))
+        if tokenizer.pieces[number].type == "normal" and whole.any():
+            middle = int(merges.middles[whole][-1]) - 1
+            assert (texts[left], texts[right]) == (text[:middle], text[middle:])
+        else:
+            assert (left, right) == (-1, -1)
