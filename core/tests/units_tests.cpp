@@ -54,6 +54,28 @@ TEST(units_join_where_punctuation_goes) {
   CHECK_EQUAL(counter.take(true).size(), 0);
 }
 
+TEST(pre_tokens_that_are_cut_outside_count_as_those_of_the_core) {
+  const PreTokenizer pre_tokenizer(PreTokenizerRules{});
+  DocumentCounter native(pre_tokenizer);
+  DocumentCounter given([&](std::string_view text, std::vector<size_t>& ends) {
+    size_t end = 0;
+    pre_tokenizer.for_each(text, [&](std::string_view pre_token) { ends.push_back(end += pre_token.size()); });
+  });
+  const std::vector<std::string_view> documents = {"it's a  b\xFF 12", "", " ",
+                                                   "a long word: "
+                                                   "abcdefghijklmnopqrstuvwxyz\n"};
+  for (DocumentCounter* counter : {&native, &given}) {
+    counter->add_training(documents, false, 2);
+    counter->add_evaluation(documents, {0, 1, 2, 31}, "");
+  }
+  CHECK_EQUAL(given.statistics().invalid_bytes, 1);
+  CHECK(counts_of(native.take_training()) == counts_of(given.take_training()));
+  for (const bool plain : {false, true}) {
+    CHECK(counts_of(native.take_evaluation(plain)) == counts_of(given.take_evaluation(plain)));
+  }
+  CHECK_EQUAL(given.take_training().size(), 0);
+}
+
 TEST(units_with_a_literal_mark_end_after_a_letter_or_digit) {
   UnitCounter counter;
   counter.add("a b▁ - c d ▁ é ▁", 0, "");
