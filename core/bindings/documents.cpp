@@ -16,6 +16,7 @@
 #include "bindings/text.hpp"
 #include "count/document_counter.hpp"
 #include "text/arrow_strings.hpp"
+#include "text/byte_scan.hpp"
 #include "text/json_documents.hpp"
 #include "text/line_documents.hpp"
 #include "text/normalizer.hpp"
@@ -92,6 +93,12 @@ auto line_documents(nb::bytes block) {
   return documents_of(block, [](std::string_view text) { return std::optional(find_line_documents(text)); });
 }
 
+size_t count_block_newlines(nb::bytes block) {
+  const std::string_view text(block.c_str(), block.size());
+  nb::gil_scoped_release unlocked;
+  return count_newlines(text);
+}
+
 auto json_documents(nb::bytes block, const std::string& field, size_t longest) {
   return documents_of(block, [&](std::string_view text) { return find_json_documents(text, field, longest); });
 }
@@ -123,6 +130,7 @@ void bind_documents(nb::module_& m) {
       .def_ro("train_copies", &PlacedBatch::train_copies)
       .def_ro("passages", &PlacedBatch::passages);
 
+  m.def("count_newlines", &count_block_newlines, nb::arg("block"));
   m.def("line_documents", &line_documents, nb::arg("block"));
   m.def("json_documents", &json_documents, nb::arg("block"), nb::arg("field"), nb::kw_only(), nb::arg("longest"));
 

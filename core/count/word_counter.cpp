@@ -241,10 +241,7 @@ size_t WordCounter::memory_bytes() const {
 
 WordTable WordCounter::finish() {
   WordTable all = std::exchange(lanes_[0].table, {});
-  for (size_t t = 1; t < lanes_.size(); ++t) {
-    all.merge(lanes_[t].table);
-    lanes_[t].table = {};
-  }
+  for (size_t t = 1; t < lanes_.size(); ++t) all.merge(std::exchange(lanes_[t].table, {}));
   return_freed_memory();  // measured: 60 MB after counting 100 MB of text
   return all;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "text/sort_by_text.hpp"
@@ -13,27 +15,24 @@ static_assert(std::endian::native == std::endian::little, "keys are packed for l
 
 template <class Found>
 void WordTable::flush_each(Found&& found) {
-  const size_t n = queued_;
-  queued_ = 0;
+  const size_t n = std::exchange(queued_, 0);
   if (n == 0) return;
-  if (slots_.empty() || (size_ + n) * 3 > slots_.size() * 2) grow();
+  if (is_full_with(size_ + n)) grow();
   for (size_t i = 0; i < n; ++i) {
     const uint64_t slot = slots_[first_slot(queue_[i].hash)];
-    if (slot) __builtin_prefetch(&entry(static_cast<uint32_t>(slot) - 1));
+    if (slot) __builtin_prefetch(&entry(index_in(slot)));
   }
   for (size_t i = 0; i < n; ++i) {
     const Queued& q = queue_[i];
-    const uint64_t tag = q.hash >> 32;
-    for (uint64_t at = first_slot(q.hash);; at = (at + 1) & mask_) {
+    for (size_t at = first_slot(q.hash);; at = next_slot(at)) {
       const uint64_t slot = slots_[at];
       if (slot == 0) {
-        insert(q.key, q.hash, q.count);
+        insert(at, q.key, q.hash, q.count);
         found(i, size_ - 1, true);
         break;
       }
-      const size_t index = static_cast<uint32_t>(slot) - 1;
-      if (slot >> 32 == tag && entry(index).key == q.key) {
-        found(i, index, false);
+      if (may_be_equal(slot, q.hash) && entry(index_in(slot)).key == q.key) {
+        found(i, index_in(slot), false);
         break;
       }
     }
@@ -68,68 +67,71 @@ void WordTable::find_indices(const std::vector<std::string_view>& words, const u
 
 void WordTable::flush_long() {
   const size_t n = std::exchange(long_queued_, 0);
-  for (size_t i = 0; i < n && !slots_.empty(); ++i) {
+  for (size_t i = 0; i < n && slots_.size(); ++i) {
     const uint64_t slot = slots_[first_slot(long_queue_[i].hash)];
-    if (slot) __builtin_prefetch(&entry(static_cast<uint32_t>(slot) - 1));
+    if (slot) __builtin_prefetch(&entry(index_in(slot)));
   }
   for (size_t i = 0; i < n; ++i) add_long(long_queue_[i]);
 }
 
 // Returns the index of the word.
 size_t WordTable::add_long(const LongWord& long_word) {
-  if (slots_.empty() || (size_ + kQueue + 1) * 3 > slots_.size() * 2) grow();
+  if (is_full_with(size_ + kQueue + 1)) grow();
   const auto& [word, hash, count, opens_line] = long_word;
   const uint64_t tail = (opens_line ? ShortKey::kFlag : 0) | ShortKey::kLongLength << ShortKey::kLengthShift |
                         static_cast<uint64_t>(word.size());
-  for (uint64_t at = first_slot(hash);; at = (at + 1) & mask_) {
-    const uint64_t slot = slots_[at];
-    if (slot == 0) break;
-    if (slot >> 32 != hash >> 32) continue;
-    const size_t index = static_cast<uint32_t>(slot) - 1;
-    Entry& e = entry(index);
+  size_t at = first_slot(hash);
+  for (uint64_t slot; (slot = slots_[at]); at = next_slot(at)) {
+    if (!may_be_equal(slot, hash)) continue;
+    Entry& e = entry(index_in(slot));
     if (e.key.words[1] == hash && e.key.words[2] == tail && long_bytes(e.key) == word) {
       e.count = add_counts(e.count, count);
-      return index;
+      return index_in(slot);
     }
   }
-  insert({{reinterpret_cast<uint64_t>(keep(word)), hash, tail}}, hash, count);
+  insert(at, {{reinterpret_cast<uint64_t>(keep(word)), hash, tail}}, hash, count);
   return size_ - 1;
 }
 
-void WordTable::insert(const ShortKey& key, uint64_t hash, uint64_t count) {
+void WordTable::insert(size_t slot, const ShortKey& key, uint64_t hash, uint64_t count) {
   if (size_ >= UINT32_MAX - 1) throw std::length_error("more than 4 billion distinct words in one table");
-  if (size_ % kBlock == 0 && size_ / kBlock == blocks_.size()) add_block();
-  uint64_t at = first_slot(hash);
-  while (slots_[at]) at = (at + 1) & mask_;
+  if (size_ == blocks_.size() * kBlock) {
+    blocks_.emplace_back();
+    // Entries are read in random order. The first block is on small pages: a small table takes little memory.
+    if (blocks_.size() > 1) blocks_.back().ask_for_huge_page();
+  }
   entry(size_) = {count, key};
-  slots_[at] = (hash >> 32) << 32 | (size_ + 1);
+  slots_[slot] = (hash >> 32) << 32 | (size_ + 1);
   ++size_;
 }
 
-void WordTable::grow() {
-  const auto before = std::exchange(slots_, {std::max<size_t>(1 << 12, slots_.size() * 2), 0});
-  mask_ = slots_.size() - 1;
-  for (const uint64_t slot : before) {
-    if (!slot) continue;
-    uint64_t at = first_slot(slot);
-    while (slots_[at]) at = (at + 1) & mask_;
-    slots_[at] = slot;
-  }
+void WordTable::place(uint64_t slot) {
+  size_t at = first_slot(slot);
+  while (slots_[at]) at = next_slot(at);
+  slots_[at] = slot;
 }
 
-// At the end, entries are read in the order of their texts, so they are far apart in memory. Large blocks are on huge
-// pages for that. Measured: the gain is little or none above the noise.
-void WordTable::add_block() {
-  constexpr size_t kTogether = HugePages::kPageBytes / (kBlock * sizeof(Entry));
-  const size_t index = blocks_.size();
-  if (index < kSmallBlocks) {
-    small_blocks_.push_back(std::make_unique_for_overwrite<Entry[]>(kBlock));
-    blocks_.push_back(small_blocks_.back().get());
-    return;
+// Doubles the slots in place: new memory costs time, because the system sets it to zero. What is in slot i goes to slot
+// 2i or 2i + 1, or some slots further. So each slot from the last to the first moves to where no slot is left that is
+// still to be moved. The few exceptions, at both ends of the table, wait until all others have moved.
+void WordTable::grow() {
+  const size_t before = slots_.size(), size = std::max<size_t>(1 << 12, 2 * before);
+  slots_.extend_with_zeros(size);
+  shift_ = 64 - std::countr_zero(size);
+  std::vector<uint64_t> waiting;
+  for (size_t i = before; i-- > 0;) {
+    const uint64_t slot = std::exchange(slots_[i], 0);
+    if (!slot) continue;
+    size_t at = first_slot(slot);
+    const bool is_clear = at >= i;
+    while (at < size && slots_[at]) ++at;
+    if (is_clear && at < size) {
+      slots_[at] = slot;
+    } else {
+      waiting.push_back(slot);
+    }
   }
-  const size_t part = (index - kSmallBlocks) % kTogether;
-  if (part == 0) large_blocks_.emplace_back(1);
-  blocks_.push_back(static_cast<Entry*>(large_blocks_.back().data()) + part * kBlock);
+  for (const uint64_t slot : waiting) place(slot);
 }
 
 const char* WordTable::keep(std::string_view word) {
@@ -154,7 +156,8 @@ uint64_t WordTable::total() const {
 }
 
 size_t WordTable::memory_bytes() const {
-  return slots_.size() * sizeof(uint64_t) + blocks_.size() * kBlock * sizeof(Entry) + arena_bytes_;
+  const size_t entries = blocks_.size() == 1 ? size_ : blocks_.size() * kBlock;
+  return slots_.size() * sizeof(uint64_t) + entries * sizeof(Entry) + arena_bytes_;
 }
 
 void WordTable::merge(const WordTable& other) {
@@ -164,11 +167,82 @@ void WordTable::merge(const WordTable& other) {
       add_long(long_bytes(e.key), e.key.flag(), e.count);
       continue;
     }
-    queue_[queued_] = {e.key, e.key.hash(), e.count};
-    if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(queue_[queued_].hash)]);
-    if (++queued_ == kQueue) flush();
+    queue(e.key, e.count);
   }
   flush();
+}
+
+bool WordTable::are_equal(const Entry& a, const Entry& b) {
+  if (a.key.length() != ShortKey::kLongLength) return a.key == b.key;
+  return a.key.words[1] == b.key.words[1] && a.key.words[2] == b.key.words[2] && long_bytes(a.key) == long_bytes(b.key);
+}
+
+// Adds the counts of the words that are in both tables. Returns which entries of the other table these are.
+std::vector<bool> WordTable::add_shared(const WordTable& other) {
+  std::vector<bool> shared(other.size_);
+  struct Alike {
+    size_t at;  // the first slot that may have the word
+    uint64_t slot;
+  };
+  Alike alike[kQueue];
+  size_t n = 0;
+  const auto add = [&] {
+    for (const auto& [first, slot] : std::span(alike, n)) {
+      const Entry& theirs = other.entry(index_in(slot));
+      for (size_t at = first; slots_[at]; at = next_slot(at)) {
+        if (!may_be_equal(slots_[at], slot) || !are_equal(entry(index_in(slots_[at])), theirs)) continue;
+        uint64_t& count = entry(index_in(slots_[at])).count;
+        count = add_counts(count, theirs.count);
+        shared[index_in(slot)] = true;
+        break;
+      }
+    }
+    n = 0;
+  };
+  for (const uint64_t slot : other.slots_) {
+    if (!slot) continue;
+    size_t at = first_slot(slot);
+    while (slots_[at] && !may_be_equal(slots_[at], slot)) at = next_slot(at);
+    if (!slots_[at]) continue;
+    __builtin_prefetch(&entry(index_in(slots_[at])));
+    __builtin_prefetch(&other.entry(index_in(slot)));
+    alike[n++] = {at, slot};
+    if (n == kQueue) add();
+  }
+  add();
+  return shared;
+}
+
+// Both tables have their slots in the order of the hashes, so one pass over each finds the words in both, and reads
+// only the entries of these. Measured on two tables of 2 million words, most of
+// them in one table only: less than half the time of adding word by word, and 70 MB less at the peak.
+void WordTable::merge(WordTable&& other) {
+  if (size_ < other.size_) std::swap(*this, other);
+  if (other.size_ == 0) return;
+  const std::vector<bool> shared = add_shared(other);
+  // The blocks of the other table follow. Then the last entries move to where an entry is missing.
+  const size_t first = blocks_.size() * kBlock, end = first + other.size_;
+  if (end >= UINT32_MAX) throw std::length_error("more than 4 billion distinct words in one table");
+  const size_t size = size_ + other.size_ - static_cast<size_t>(std::count(shared.begin(), shared.end(), true));
+  const auto is_missing = [&](size_t index) { return index >= size_ && (index < first || shared[index - first]); };
+  std::move(other.blocks_.begin(), other.blocks_.end(), std::back_inserter(blocks_));
+  for (size_t from = end, to = size_; from-- > size;) {
+    if (is_missing(from)) continue;
+    while (!is_missing(to)) ++to;
+    entry(to) = entry(from);
+    entry(from).count = to++;
+  }
+  while (is_full_with(size)) grow();
+  for (const uint64_t slot : other.slots_) {
+    if (!slot || shared[index_in(slot)]) continue;
+    const size_t index = first + index_in(slot);
+    place(slot >> 32 << 32 | ((index < size ? index : entry(index).count) + 1));
+  }
+  size_ = size;
+  blocks_.resize((size + kBlock - 1) / kBlock);
+  std::move(other.arena_.begin(), other.arena_.end(), std::back_inserter(arena_));
+  arena_bytes_ += other.arena_bytes_;
+  other = WordTable();
 }
 
 void WordTable::scale(uint64_t factor) {

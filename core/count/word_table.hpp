@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "system/growing_array.hpp"
 #include "system/huge_array.hpp"
 #include "text/short_key.hpp"
 
@@ -69,7 +70,7 @@ class WordTable {
       return queue(word, opens_line, count, limit);
     LongWord& long_word = long_queue_[long_queued_++];
     long_word = {word, hash_long(word, opens_line), count, opens_line};
-    if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(long_word.hash)]);
+    if (slots_.size()) __builtin_prefetch(&slots_[first_slot(long_word.hash)]);
     if (long_queued_ == kLongQueue) flush_long();
   }
   void flush_long();
@@ -104,6 +105,8 @@ class WordTable {
   }
 
   void merge(const WordTable& other);
+  // Takes the entries of the other table without a copy of them.
+  void merge(WordTable&& other);
   void scale(uint64_t factor);
   // Indices in canonical order: by the bytes of the word, with its ▁ unless it opens a line.
   std::vector<uint32_t> sorted() const;
@@ -126,20 +129,24 @@ class WordTable {
   };
   static constexpr size_t kQueue = 32;
   static constexpr size_t kLongQueue = 8;
-  static constexpr size_t kBlock = 1 << 14;       // entries in a block; blocks never move
-  static constexpr size_t kSmallBlocks = 4;       // blocks allocated one by one: a small table takes little memory
-  static constexpr size_t kArenaBlock = 1 << 16;  // bytes of long words in a block
+  static constexpr size_t kBlock = HugePage::kBytes / sizeof(Entry);  // entries in a block; blocks never move
+  static constexpr size_t kArenaBlock = 1 << 16;                      // bytes of long words in a block
 
-  Entry& entry(size_t index) const { return blocks_[index / kBlock][index % kBlock]; }
+  Entry& entry(size_t index) const { return static_cast<Entry*>(blocks_[index / kBlock].data())[index % kBlock]; }
   static std::string_view long_bytes(const ShortKey& key) {
     return {reinterpret_cast<const char*>(key.words[0]), key.words[2] & ((uint64_t{1} << 56) - 1)};
   }
-  // The first slot for a hash. It depends on the hash's upper half, which slots store, so growing reads no entries.
-  uint64_t first_slot(uint64_t hash) const { return hash >> 32 & mask_; }
+  // The first slot for a hash: its top bits. So the slots of every table are in the same order, that of the hashes.
+  // Slots store the hash's upper half, so growing reads no entries.
+  size_t first_slot(uint64_t hash) const { return hash >> shift_; }
+  size_t next_slot(size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
+  static size_t index_in(uint64_t slot) { return static_cast<uint32_t>(slot) - 1; }
+  static bool may_be_equal(uint64_t slot, uint64_t hash) { return (slot ^ hash) >> 32 == 0; }
+  bool is_full_with(size_t entries) const { return entries * 3 > slots_.size() * 2; }
   void put(const ShortKey& key, uint64_t count) {
     Queued& q = queue_[queued_++];
     q = {key, key.hash(), count};
-    if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(q.hash)]);
+    if (slots_.size()) __builtin_prefetch(&slots_[first_slot(q.hash)]);
   }
   // Empties the queue. Calls `found` with each word's number in the queue, its index, and whether it is new.
   template <class Found>
@@ -149,18 +156,17 @@ class WordTable {
     return add_long({word, hash_long(word, opens_line), count, opens_line});
   }
   size_t add_long(const LongWord& long_word);
-  void insert(const ShortKey& key, uint64_t hash, uint64_t count);
+  void insert(size_t slot, const ShortKey& key, uint64_t hash, uint64_t count);
+  void place(uint64_t slot);
   void grow();
-  void add_block();
   const char* keep(std::string_view word);
+  static bool are_equal(const Entry& a, const Entry& b);
+  std::vector<bool> add_shared(const WordTable& other);
 
-  // A slot is the upper half of the hash and the entry's index + 1; 0 is empty.
-  HugeArray<uint64_t> slots_;
-  uint64_t mask_ = 0;
+  GrowingArray<uint64_t> slots_;  // the upper half of the hash and the entry's index + 1; 0 is empty
+  int shift_ = 64;
   size_t size_ = 0;
-  std::vector<Entry*> blocks_;
-  std::vector<std::unique_ptr<Entry[]>> small_blocks_;
-  std::vector<HugePages> large_blocks_;
+  std::vector<HugePage> blocks_;
   std::vector<std::unique_ptr<char[]>> arena_;
   size_t arena_left_ = 0;
   char* arena_next_ = nullptr;

@@ -45,6 +45,15 @@ class GrowingArray {
     if (size * sizeof(T) > bytes_) reallocate((size + size / 8) * sizeof(T));
     size_ = size;
   }
+  // Makes the array longer. The new values are zero: new pages of the system are zero already.
+  void extend_with_zeros(size_t size) {
+    const size_t before = size_, owned = bytes_;
+    reserve(size);
+    size_ = size;
+    const bool is_new = bytes_ != owned && is_large(bytes_);
+    const size_t written = !is_new ? size * sizeof(T) : is_large(owned) ? owned : before * sizeof(T);
+    if (written > before * sizeof(T)) std::memset(data_ + before, 0, written - before * sizeof(T));
+  }
   // Makes room for `size` values.
   void reserve(size_t size) {
     if (size * sizeof(T) > bytes_) reallocate(size * sizeof(T));

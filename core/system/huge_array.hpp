@@ -13,15 +13,18 @@
 
 namespace piecework {
 
-// Memory that begins at a huge page, not initialised.
-class HugePages {
+// As much memory as a huge page, not initialised. It is on small pages, which take no memory before they are used,
+// until it is asked to be on a huge page.
+class HugePage {
  public:
-  static constexpr size_t kPageBytes = size_t{1} << 21;
+  static constexpr size_t kBytes = size_t{1} << 21;
 
-  explicit HugePages(size_t pages) : data_(std::aligned_alloc(kPageBytes, pages * kPageBytes)) {
+  HugePage() : data_(std::aligned_alloc(kBytes, kBytes)) {
     if (!data_) throw std::bad_alloc();
+  }
+  void ask_for_huge_page() const {
 #if defined(__linux__)
-    madvise(data_.get(), pages * kPageBytes, MADV_HUGEPAGE);  // a hint: the system may refuse
+    madvise(data_.get(), kBytes, MADV_HUGEPAGE);  // a hint: the system may refuse
 #endif
   }
   void* data() const { return data_.get(); }

@@ -96,6 +96,46 @@ TEST(table_merges) {
   CHECK(counts_of(empty) == counts_of(other));
 }
 
+// The entries of a table that is merged are taken, not copied. Words that both tables have leave gaps, which are
+// filled.
+TEST(table_merges_with_the_memory_of_another) {
+  const auto word_of = [](uint64_t i) {
+    return i % 7 ? std::to_string(i) : "a word of more than 23 bytes " + std::to_string(i);
+  };
+  const auto fill = [&](uint64_t begin, uint64_t end, Counts& counts) {
+    WordTable table;
+    for (uint64_t i = begin; i < end; ++i) {
+      const std::string word = word_of(i);
+      table.queue(word, i % 2, i, word.data() + word.size());
+      counts[(i % 2 ? "" : "▁") + word] += i;
+    }
+    table.flush();
+    return table;
+  };
+  struct Range {
+    uint64_t begin, end;
+  };
+  // Parts that are equal, apart, nested or empty; in one block of entries and in several.
+  const std::vector<std::vector<Range>> cases{{{0, 5}, {5, 7}},
+                                              {{0, 1000}, {0, 1000}},
+                                              {{0, 9}, {5, 5}, {3, 400}},
+                                              {{0, 140'000}, {70'000, 150'000}},
+                                              {{10'000, 20'000}, {0, 140'000}, {139'999, 280'000}}};
+  for (const std::vector<Range>& ranges : cases) {
+    WordTable all;
+    Counts expected;
+    for (const auto& [begin, end] : ranges) all.merge(fill(begin, end, expected));
+    CHECK(counts_of(all) == expected);
+    CHECK_EQUAL(all.size(), expected.size());
+    for (const auto& [word, count] : std::vector(expected.begin(), expected.end())) {  // every word is still found
+      const bool marked = word.starts_with("▁");
+      all.add(std::string_view(word).substr(marked ? 3 : 0), !marked, 1);
+      ++expected[word];
+    }
+    CHECK(counts_of(all) == expected);
+  }
+}
+
 TEST(table_moves_without_loss) {
   WordTable table = table_of({{"a", 1}, {std::string(100, 'b'), 2}});
   WordTable moved = std::move(table);
@@ -112,6 +152,7 @@ TEST(table_overflow_is_an_error) {
     WordTable other;
     other.add(word, true, 1);
     CHECK_THROWS(CountOverflow, other.merge(table));
+    CHECK_THROWS(CountOverflow, other.merge(std::move(table)));
   }
   CHECK_THROWS(CountOverflow, table_of({{"a", UINT64_MAX}, {"b", 1}}).total());
 }

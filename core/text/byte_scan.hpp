@@ -1,9 +1,11 @@
-// Finds given bytes in a block of 64, as a bit mask, and ASCII letters. Uses SSE2 or NEON, and AVX2 where the processor
-// has it.
+// Finds given bytes in a block of 64, as a bit mask, and ASCII letters; counts newlines. Uses SSE2 or NEON, and AVX2
+// where the processor has it.
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -65,6 +67,19 @@ inline uint64_t find_byte_range(const char* block) {
 
 // Bit i is set where block[i] is a space, a newline, or 0xE2, the first byte of ▁ and ▅.
 inline uint64_t separators_baseline(const char* block) { return find_bytes<' ', '\n', '\xE2'>(block); }
+
+// The number of bytes that are newlines. Short parts, so that the compiler adds up many bytes at once.
+inline size_t count_newlines(std::string_view text) {
+  constexpr size_t kPart = 240;  // 8 bits hold the number of a part
+  const auto count_part = [](const char* part, size_t size) {
+    uint8_t count = 0;
+    for (size_t i = 0; i < size; ++i) count = static_cast<uint8_t>(count + (part[i] == '\n'));
+    return count;
+  };
+  size_t count = 0;
+  for (; text.size() >= kPart; text.remove_prefix(kPart)) count += count_part(text.data(), kPart);
+  return count + count_part(text.data(), text.size());
+}
 
 // The number of ASCII letters at the start of 16 bytes; with `kLowerOnly`, of lower case letters.
 template <bool kLowerOnly>

@@ -1,7 +1,6 @@
 #include "train/alphabet.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "text/unicode_scripts.hpp"
 #include "text/utf8.hpp"
@@ -162,98 +161,6 @@ Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, con
     sides_[code].left = span.first == kInherited ? kAnyScript : span.first;
     sides_[code].right = span.last;
   }
-}
-
-namespace {
-
-// Finds words that are one chunk: all ASCII, of one script, and without a possible meta piece. In code and European
-// languages they are more than half of the words, and need no further look at their characters.
-class PlainWords {
- public:
-  PlainWords(const Alphabet& alphabet, const FormMaker& forms) {
-    for (unsigned char byte = '!'; byte < 0x80; ++byte) {
-      const Alphabet::Sides sides = alphabet.sides_of(byte);
-      const bool one_script = sides.left == sides.right && sides.left != kAnyScript;
-      if (sides.merges && one_script && !forms.may_change(static_cast<char>(byte))) {
-        scripts_[byte] = static_cast<uint8_t>(sides.left + 1);
-      }
-    }
-  }
-  bool contains(std::string_view word) const {
-    if (word.empty()) return false;
-    const uint8_t script = scripts_[static_cast<unsigned char>(word[0])];
-    uint8_t other = 0;
-    for (const char c : word) other |= script ^ scripts_[static_cast<unsigned char>(c)];
-    return script && !other;
-  }
-
- private:
-  std::array<uint8_t, 256> scripts_{};  // 1 more than the script; 0: a word with this byte is not plain
-};
-
-}  // namespace
-
-WordTable split_into_chunks(const WordTables& tables, const Alphabet& alphabet, const TrainingOptions& options,
-                            const Checkpoint& checkpoint) {
-  FormMaker forms(options);
-  const bool mark_merges = alphabet.sides_of(kSpaceMark).merges;
-  const bool splits = options.split_by_whitespace, suffix = options.treat_whitespace_as_suffix;
-  const bool keeps_runs = options.allow_whitespace_only_pieces;
-  const PlainWords plain(alphabet, forms);
-  WordTable chunks;
-  tables([&](const WordTable& words) {
-    for (size_t i = 0; i < words.size(); ++i) {
-      if (i % kCheckpoint == 0 && checkpoint) checkpoint();
-      const Word word = words.at(i);
-      if (word.count == 0) continue;
-      if (plain.contains(word.bytes)) {
-        const bool has_mark = mark_merges && (options.add_dummy_prefix || !word.opens_line);
-        // A short word has 24 bytes of its own in the table, and all of them may be read.
-        const char* const limit = word.bytes.data() + std::max<size_t>(word.bytes.size(), ShortKey::kMaxLength + 1);
-        if (has_mark || word.bytes.size() >= 2) chunks.queue(word.bytes, !has_mark, word.count, limit);
-        continue;
-      }
-      const TrainingForm form = forms.form(word);
-      const char* const last = form.text.data() + form.text.size();
-      const char* start = form.text.data();
-      bool marked = form.marked && mark_merges;  // the chunk starts with ▁, which is not in its bytes
-      bool after_mark = marked;                  // the previous character is ▁
-      size_t length = marked;                    // characters of the chunk
-      uint8_t right = kAnyScript;                // the script at the chunk's right side
-      const auto end_chunk = [&](const char* at, const char* next) {
-        if (length >= 2) chunks.queue({start, static_cast<size_t>(at - start)}, !marked, word.count, last);
-        start = next;
-        marked = false;
-        length = 0;
-        right = kAnyScript;
-      };
-      for (const char* p = start; p < last;) {
-        const Decoded c = decode_utf8(p, last);
-        const char* const next = p + c.length;
-        const char32_t code = c.code == ' ' ? kSpaceMark : c.code;
-        const bool is_mark = code == kSpaceMark;
-        const Alphabet::Sides sides = alphabet.sides_of(code);
-        if (!sides.merges) {
-          end_chunk(p, next);
-        } else if (is_mark && splits && !suffix && !(keeps_runs && after_mark)) {
-          end_chunk(p, next);
-          marked = true;
-          length = 1;
-        } else {
-          const bool ends_word = splits && suffix && after_mark && !(keeps_runs && is_mark);
-          const bool other_script = right != sides.left && right != kAnyScript && sides.left != kAnyScript;
-          if (ends_word || other_script) end_chunk(p, p);
-          ++length;
-          right = sides.right;
-        }
-        after_mark = is_mark && sides.merges;
-        p = next;
-      }
-      end_chunk(last, last);
-    }
-  });
-  chunks.flush();
-  return chunks;
 }
 
 }  // namespace piecework

@@ -46,7 +46,7 @@ void ChunkText::fill(const WordTable& chunks, size_t positions, Put&& put) {
   uint32_t* out = symbols_.begin();
   *out++ = kSeparator;
   uint64_t count = 0;
-  for (const uint32_t i : by_falling_count(chunks)) {
+  chunks.visit_each(by_falling_count(chunks), [&](uint32_t i) {
     const Word chunk = chunks.at(i);
     if (chunk.count != count) {
       count = chunk.count;
@@ -54,7 +54,7 @@ void ChunkText::fill(const WordTable& chunks, size_t positions, Put&& put) {
     }
     out = put(chunk, out);
     *out++ = kSeparator;
-  }
+  });
   block_counts_.assign(symbols_.size() / kBlock + 1, 0);
   for (size_t step = 0; step < steps_.size(); ++step) {
     const size_t end = step + 1 < steps_.size() ? steps_[step + 1].first : symbols_.size();
@@ -76,9 +76,17 @@ ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
     positions += 1 + !chunk.opens_line;
     for (const char c : chunk.bytes) positions += !is_continuation(static_cast<unsigned char>(c));
   }
+  std::array<uint32_t, 0x80> ascii{};
+  for (char32_t code = '!'; code < ascii.size(); ++code) {
+    if (alphabet.contains(code)) ascii[code] = alphabet.index_of(code);
+  }
   fill(chunks, positions, [&](const Word& chunk, uint32_t* out) {
     if (!chunk.opens_line) *out++ = space_mark;
     for (const char *p = chunk.bytes.data(), *last = p + chunk.bytes.size(); p < last;) {
+      if (*p > ' ') {  // other bytes are negative as signed characters
+        *out++ = ascii[static_cast<unsigned char>(*p++)];
+        continue;
+      }
       const Decoded c = decode_utf8(p, last);
       *out++ = c.code == ' ' ? space_mark : alphabet.index_of(c.code);
       p += c.length;

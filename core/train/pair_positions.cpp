@@ -72,9 +72,12 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
     ++added.positions;
     if (added.mergeable) new_positions_.push_back({index, position});
   };
-  for (uint64_t i = pair.first; i < pair.first + pair.positions; ++i) {
+  // Most lists are short, so the first positions are prefetched too.
+  const uint64_t end = pair.first + pair.positions;
+  for (uint64_t i = pair.first; i < std::min(pair.first + kAhead, end); ++i) text_.prefetch(positions_[i]);
+  for (uint64_t i = pair.first; i < end; ++i) {
     if (i % kCheckpoint == 0) checkpoint_();
-    if (i + kAhead < positions_.size()) text_.prefetch(positions_[i + kAhead]);
+    if (i + kAhead < end) text_.prefetch(positions_[i + kAhead]);
     const uint32_t p = positions_[i];
     if (text_[p] != left || text_[p + left_span] != right) continue;
     const uint64_t count = text_.count_at(p);
@@ -156,7 +159,8 @@ void Trainer::compact() {
       const uint32_t offset = symbols_[pair.left].span;
       uint32_t kept = 0;
       for (uint32_t i = 0; i < pair.positions; ++i) {
-        if (i + kAhead < pair.positions) text_.prefetch(list[i + kAhead]);
+        // Beyond a list is the next one; most lists are shorter than this distance.
+        if (&list[i + kAhead] < positions_.end()) text_.prefetch(list[i + kAhead]);
         if (text_[list[i]] == pair.left && text_[list[i] + offset] == pair.right) list[kept++] = list[i];
       }
       pair.positions = pair.occurrences = kept;

@@ -30,10 +30,10 @@ SAMPLE_BATCHES = 8
 SAMPLE_BATCH_BYTES = 1_000_000
 SAMPLE_SECONDS = 1.0
 
-# Fitted to 20, 100 and 400 MB of text in five languages and code (0.35, 1.1 and 4.2 million distinct words): 150, 213
-# and 450 MB at the peak for 64,000 pieces; 0.3 and 0.8 s for 1,000 pieces of the first two, 0.4 and 1.5 s for 64,000.
-BASE_BYTES = 120_000_000
-BYTES_PER_WORD = 95
+# Fitted to 20, 100 and 400 MB of text in five languages and code (0.35, 1.1 and 4.0 million distinct words): 149, 184
+# and 399 MB at the peak for 64,000 pieces; 0.3 and 0.8 s for 1,000 pieces of the first two, 0.4 and 1.5 s for 64,000.
+BASE_BYTES = 110_000_000
+BYTES_PER_WORD = 72
 # Of counts that are read from disk: docs/scale.md has the measured points.
 STREAMED_BASE_BYTES = 190_000_000
 STREAMED_BYTES_PER_ROW = 60
