@@ -122,6 +122,8 @@ bool Encoder::only_merges(uint32_t id) const {
 }
 
 bool Encoder::is_border(char32_t code) const {
+  // The merger and the user symbols know ▁ as a space.
+  if (model_.escape_whitespaces && code == kSpaceMark) code = ' ';
   std::string utf8;
   append_utf8(utf8, code);
   return merger_.symbol_of(code) == kNoSymbol && !user_symbols_.may_be_in(utf8);
