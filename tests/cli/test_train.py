@@ -15,6 +15,7 @@ from cli.command import COMMAND, UNPRIVILEGED, Run, environment, made_up_lines
 
 SMALL = ("--recipe", "plain", "--vocab-size", 200)
 SAVED = [
+    "out/SHA256SUMS",
     "out/special_tokens_map.json",
     "out/tokenizer.json",
     "out/tokenizer.model",

@@ -285,7 +285,7 @@ def test_commands(run: Run, tmp_path: Path, tokenizer: pw.ByteLevelTokenizer) ->
         done = run("export", "own", "--to", form, "--out", "out", "--json")
         assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        *("tokenizer.json", "tokenizer.tiktoken", "tokenizer.tiktoken.json", "tokenizer_config.json"),
+        *("SHA256SUMS", "tokenizer.json", "tokenizer.tiktoken", "tokenizer.tiktoken.json", "tokenizer_config.json"),
     ]
     done = run("verify", "out", "--fuzzed", "100", "--json", "--runtimes", "tokenizers,tiktoken")
     assert done.returncode == 0, done.stderr

@@ -62,7 +62,7 @@ def test_a_model_that_transformers_cannot_express(tmp_path: Path) -> None:
     tokenizer = pw.Tokenizer.from_bytes(sp_train_with(LINES, **arguments))
     with pytest.warns(UserWarning, match="saved for SentencePiece alone: a model with treat_whitespace_as_suffix"):
         tokenizer.save(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["tokenizer.model", "tokenizer.vocab"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["SHA256SUMS", "tokenizer.model", "tokenizer.vocab"]
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

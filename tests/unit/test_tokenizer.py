@@ -164,6 +164,7 @@ def test_save_and_load(paper: pw.Tokenizer, tmp_path: Path) -> None:
     path = paper.save(tmp_path / "new" / "folder")
     assert path == tmp_path / "new" / "folder" / "tokenizer.model"
     assert sorted(file.name for file in path.parent.iterdir()) == [
+        "SHA256SUMS",
         "special_tokens_map.json",
         "tokenizer.json",
         "tokenizer.model",

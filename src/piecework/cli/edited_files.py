@@ -21,7 +21,7 @@ def save_edited(
     """Write all files or none. `mapping` is the content of id_mapping.json."""
     import orjson
 
-    from piecework.common.files import prepare_output, write_together
+    from piecework.common.recorded_files import write_recorded
     from piecework.tokenizer.byte_level import ByteLevelTokenizer
     from piecework.tokenizer.byte_level_export import byte_level_files
 
@@ -30,6 +30,5 @@ def save_edited(
     else:
         contents = {"tokenizer.model": tokenizer.model_bytes, "tokenizer.vocab": tokenizer.vocab_text.encode()}
     contents[MAPPING_FILE] = orjson.dumps(mapping, option=orjson.OPT_APPEND_NEWLINE)
-    prepare_output(folder, list(contents), force=force)
-    write_together({folder / name: data for name, data in contents.items()})
+    write_recorded(folder, contents, force=force)
     return [folder / name for name in contents]

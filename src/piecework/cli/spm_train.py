@@ -83,7 +83,7 @@ def command(terminal: Terminal, flags: tuple[str, ...]) -> None:
           --normalization_rule_name=identity --remove_extra_whitespaces=false
     """
     from piecework.cli.progress import show_progress
-    from piecework.common.files import write_together
+    from piecework.common.recorded_files import update_recorded
     from piecework.sentencepiece.trainer import train_model
 
     given = parse_flags(flags)
@@ -101,7 +101,7 @@ def command(terminal: Terminal, flags: tuple[str, ...]) -> None:
         raise click.UsageError(str(error)) from error
     except RuntimeError as error:
         raise RecipeError(str(error)) from error
-    write_together({Path(f"{prefix}.model"): trained.model, Path(f"{prefix}.vocab"): trained.vocab})
+    update_recorded({Path(f"{prefix}.model"): trained.model, Path(f"{prefix}.vocab"): trained.vocab})
     if trained.long_lines:
         terminal.warn(
             f"{format_count(trained.long_lines, 'line')} longer than max_sentence_length left out, as spm_train does; "

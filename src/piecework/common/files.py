@@ -61,6 +61,8 @@ def write_failure(path: Path, error: OSError) -> InputError:
 def write_together(files: Mapping[Path, bytes]) -> None:
     """Write files that belong together: none appears under its name before all of them are on disk.
 
+    The first one gets its name last.
+
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> write_together({folder / "greeting": b"hej", folder / "answer": b"hej hej"})

@@ -8,6 +8,7 @@ __all__ = [
     "MULTILINGUAL",
     "OVERALL",
     "RUN_FILE",
+    "SUMS_FILE",
     "TIKTOKEN",
     "TOKENIZERS_FOLDER",
     "CleanUp",
@@ -39,6 +40,9 @@ TIKTOKEN = "tiktoken:"
 
 RUN_FILE = "run.json"
 """The file in a study's output folder that has its settings, stages and checksums."""
+
+SUMS_FILE = "SHA256SUMS"
+"""The file in the folder of a tokenizer that has the checksums of the others, as `sha256sum` writes them."""
 
 TOKENIZERS_FOLDER = "tokenizers"
 """The folder in a study's output folder that has a folder for each tokenizer."""

@@ -11,7 +11,8 @@ from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
-from piecework.errors import ModelError
+from piecework.common.recorded_files import read_recorded
+from piecework.errors import DamagedError, ModelError
 from piecework.tokenizer.schema import TYPE_NUMBERS
 from piecework.tokenizer.tokenizer import Tokenizer
 
@@ -59,7 +60,9 @@ class LoadedModel:
             raise TypeError(f"a file name is str or bytes, not {type(filename).__name__}")
         path = Path(os.fsdecode(filename))
         try:
-            data = path.read_bytes()
+            data = read_recorded(path)
+        except DamagedError as error:
+            raise RuntimeError(str(error)) from error
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise RuntimeError(f'"{path}": {getattr(error, "strerror", error)}') from error
         return self._set_model(data, source=str(path))

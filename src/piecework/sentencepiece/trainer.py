@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from piecework.common.files import write_together
+from piecework.common.recorded_files import update_recorded
 from piecework.corpus.streams import ByteStream, whole_lines
 from piecework.counting.words import WordCounter, WordCounts
 from piecework.errors import InputError, PieceworkError, VocabularyTooLargeError
@@ -310,7 +310,7 @@ class SentencePieceTrainer:
             model_writer.write(trained.model)
             return None
         try:
-            write_together({Path(f"{prefix}.model"): trained.model, Path(f"{prefix}.vocab"): trained.vocab})
+            update_recorded({Path(f"{prefix}.model"): trained.model, Path(f"{prefix}.vocab"): trained.vocab})
         except InputError as error:
             raise RuntimeError(str(error)) from error
         return True if isinstance(arg, str) else None

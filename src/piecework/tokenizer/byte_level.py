@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, Self, overload
 
 from piecework._core import ByteLevelEncoder, CoreModelError
-from piecework.common.files import prepare_output, replace_atomically, write_together
 from piecework.common.mistakes import did_you_mean, listed
 from piecework.common.pre_tokenizer import PreTokenizer
+from piecework.common.recorded_files import update_recorded, write_recorded
 from piecework.common.terms import PieceType
 from piecework.counting.words import MOST_THREADS
 from piecework.errors import InputError, ModelError
@@ -107,15 +107,12 @@ class ByteLevelTokenizer:
         """
         folder = Path(folder)
         contents = dict(zip(SAVED_FILES, (self.json_bytes, config_bytes(self.model)), strict=True))
-        prepare_output(folder, list(contents), force=force)
-        write_together({folder / name: data for name, data in contents.items()})
+        write_recorded(folder, contents, force=force)
         return folder / SAVED_FILES[0]
 
     def save_tiktoken(self, path: str | Path) -> None:
         """Write a `.tiktoken` file: tokens in base64 with their ranks, which are their ids."""
-        data = ranks_bytes(self.model)
-        with replace_atomically(Path(path)) as temporary:
-            temporary.write_bytes(data)
+        update_recorded({Path(path): ranks_bytes(self.model)})
 
     @cached_property
     def json_bytes(self) -> bytes:

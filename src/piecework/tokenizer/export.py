@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from piecework.common.files import prepare_output, write_together
+from piecework.common.recorded_files import write_recorded
 from piecework.errors import InputError
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
 from piecework.tokenizer.byte_level_export import BYTE_LEVEL_FORMATS, byte_level_files
@@ -106,14 +106,5 @@ def export_token_bytes(tokenizer: Tokenizer | ByteLevelTokenizer, folder: str | 
 
 def _write(contents: Mapping[str, bytes], folder: str | Path, *, force: bool, caveats: tuple[str, ...] = ()) -> Export:
     folder = Path(folder)
-    changed = {name: data for name, data in contents.items() if not _is_there(folder / name, data)}
-    prepare_output(folder, list(changed), force=force)
-    write_together({folder / name: data for name, data in changed.items()})
+    write_recorded(folder, contents, force=force, keep_same=True)
     return Export(folder, tuple(folder / name for name in contents), caveats)
-
-
-def _is_there(path: Path, data: bytes) -> bool:
-    try:
-        return path.stat().st_size == len(data) and path.read_bytes() == data
-    except OSError:
-        return False

@@ -13,8 +13,8 @@ from typing import Any, Self
 from weakref import ref
 
 from piecework._core import CoreModelError, Vocabulary
-from piecework.common.files import check_output, prepare_output, write_together
-from piecework.common.recorded_files import read_recorded
+from piecework.common.files import check_output
+from piecework.common.recorded_files import read_recorded, write_recorded
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.assembly import WHITESPACE_RUNS, VocabularyParts, assemble, disassemble
 from piecework.tokenizer.base import BaseTokenizer
@@ -88,7 +88,7 @@ class Tokenizer(BaseTokenizer):
         >>> import tempfile, piecework as pw
         >>> model = pw.train(["ha hade"], vocab_size=9).save(tempfile.mkdtemp())
         >>> sorted(path.name for path in model.parent.iterdir())[:3]
-        ['special_tokens_map.json', 'tokenizer.json', 'tokenizer.model']
+        ['SHA256SUMS', 'special_tokens_map.json', 'tokenizer.json']
         """
         folder = Path(folder)
         contents = {"tokenizer.model": self.model_bytes, "tokenizer.vocab": self._vocabulary.vocab_text()}
@@ -97,8 +97,7 @@ class Tokenizer(BaseTokenizer):
         except ModelError as error:
             warnings.warn(f"{folder}: saved for SentencePiece alone: {error}", stacklevel=2)
         check_output(folder, _MODEL_FILES, force=force)  # the usual refusal names these two
-        prepare_output(folder, list(contents), force=force)
-        write_together({folder / name: data for name, data in contents.items()})
+        write_recorded(folder, contents, force=force)
         return folder / "tokenizer.model"
 
     def __reduce__(self) -> tuple[Any, ...]:

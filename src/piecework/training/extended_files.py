@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from piecework.common.files import prepare_output, write_together
+from piecework.common.recorded_files import write_recorded
 from piecework.errors import ModelError
 from piecework.tokenizer.byte_characters import characters_of_bytes
 from piecework.tokenizer.byte_level import ByteLevelTokenizer
@@ -30,8 +30,7 @@ def save_extended(
     """Write the tokenizer and `extension.json` into `folder`; `original` is the file of the old tokenizer, if any."""
     contents = extended_files(extended, original=original)
     contents[EXTENSION_FILE] = orjson.dumps(extension_record(extended), option=orjson.OPT_APPEND_NEWLINE)
-    prepare_output(folder, list(contents), force=force)
-    write_together({folder / name: data for name, data in contents.items()})
+    write_recorded(folder, contents, force=force)
     return [folder / name for name in contents]
 
 
