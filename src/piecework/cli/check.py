@@ -9,6 +9,7 @@ import click
 from piecework.cli.options import LocalPath, LocationType, threads_option
 from piecework.cli.output import new_table, stdout_console, write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
+from piecework.common.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -93,13 +94,9 @@ def findings_table(health: "Health", model: Path, *, all_pieces: bool = False) -
         if finding.advice:
             text.append(f"\n→ {finding.advice}", style="cyan")
         if all_pieces and finding.pieces:
-            text.append("\n" + _printable(" ".join(finding.pieces)), style="dim")
+            text.append("\n" + printable(" ".join(finding.pieces)), style="dim")
         table.add_row(Text(finding.status, style=COLOURS[finding.status]), finding.check, text)
     return Group(Text(os.fspath(model), style="bold"), "", table)
-
-
-def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def _summary(health: "Health", model: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from piecework.cli.options import LocalPath
 from piecework.cli.output import new_table, stdout_console, titled_sections, write_json
 from piecework.cli.terminal import Terminal, format_bytes, verbosity_options
 from piecework.common.percent import format_percent
+from piecework.common.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -122,7 +123,7 @@ def _groups_table(overview: Overview) -> "RenderableType":
     table.add_column("ids", no_wrap=True)
     table.add_column("examples", overflow="ellipsis", no_wrap=True)
     for group in overview.groups:
-        examples = "  ".join(_visible(example) for example in group.examples)
+        examples = "  ".join(printable(example) for example in group.examples)
         table.add_row(group.name, f"{group.count:,}", _ranges(group.ranges), Text(examples, style="cyan"))
     return table
 
@@ -166,11 +167,11 @@ def _settings_table(overview: Overview) -> "RenderableType":
     for name, value in overview.settings.items():
         if isinstance(value, list):
             more = f"  and {len(value) - LISTED_ITEMS:,} more" if len(value) > LISTED_ITEMS else ""
-            written = "  ".join(_visible(str(item)) for item in value[:LISTED_ITEMS]) + more
+            written = "  ".join(printable(str(item)) for item in value[:LISTED_ITEMS]) + more
         elif isinstance(value, bool):
             written = str(value).lower()
         else:
-            written = _visible(str(value))
+            written = printable(str(value))
         table.add_row(name, Text(written))
     return table
 
@@ -186,14 +187,3 @@ def _health_table(overview: Overview) -> "RenderableType":
     for finding in overview.health:
         table.add_row(Text(finding.status, style=COLOURS[finding.status]), Text(finding.summary))
     return table
-
-
-def _visible(text: str) -> str:
-    """Write control and other invisible characters as escapes.
-
-    >>> _visible("a\\tb ")
-    'a\\\\tb '
-    """
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
-    )

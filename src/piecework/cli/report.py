@@ -48,7 +48,14 @@ def command(terminal: Terminal, folder: Path, out: Path | None, open_page: bool,
     # Imports jinja2 and numpy: only after the arguments are checked.
     from piecework.report import write_report
 
-    _, *figures = write_report(results, page, figures=folder / FIGURES_FOLDER if out is None else None)
+    try:
+        _, *figures = write_report(results, page, figures=folder / FIGURES_FOLDER if out is None else None)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # The tables of a study have all that the report needs. Those of a received folder may have anything in them.
+        raise InputError(
+            f"{folder}: its tables are not as a study writes them ({type(error).__name__}: {error}); "
+            "piecework run makes them again"
+        ) from error
     terminal.say(f"wrote {page}, {format_bytes(page.stat().st_size)}")
     if figures:
         terminal.say(f"wrote {format_count(len(figures), 'chart')} to {folder / FIGURES_FOLDER}")

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
+from piecework.common.printable import printable
+
 __all__ = ["Terminal", "format_bytes", "format_count", "format_seconds", "verbosity_options"]
 
 
@@ -29,34 +31,41 @@ class Terminal:
     def say(self, message: str) -> None:
         """Write a message, unless -q was given."""
         if not self.quiet:
-            self._write(message)
+            self._write(_shown(message))
 
     def detail(self, message: str) -> None:
         """Write a message only if -v was given."""
         if self.verbose:
-            self._write(self._styled(message, dim=True))
+            self._write(self._styled(_shown(message), dim=True))
 
     def warn(self, message: str) -> None:
         """Write a warning, unless -q was given."""
         if not self.quiet:
-            self._write(self._styled("warning: ", fg="yellow", bold=True) + message)
+            self._write(self._styled("warning: ", fg="yellow", bold=True) + _shown(message))
 
     def error(self, message: str) -> None:
         """Write why the command failed."""
-        indented = message.replace("\n", "\n       ")
+        indented = _shown(message).replace("\n", "\n       ")
         self._write(self._styled("error: ", fg="red", bold=True) + indented)
 
     def suggest(self, *arguments: str | os.PathLike[str], into: str = "") -> None:
         """Write the command to type next, ready to be pasted; its output goes `into` a file."""
         command = shlex.join(os.fspath(argument) for argument in arguments)
         redirection = f" > {shlex.quote(into)}" if into else ""
-        self.say(self._styled("next: ", dim=True) + self._styled(f"{program_name()} {command}{redirection}", bold=True))
+        if not self.quiet:
+            line = f"{program_name()} {command}{redirection}"
+            self._write(self._styled("next: ", dim=True) + self._styled(line, bold=True))
 
     def _styled(self, text: str, **style: Any) -> str:
         return click.style(text, **style) if self.is_interactive and not os.environ.get("NO_COLOR") else text
 
     def _write(self, message: str) -> None:
         print(message, file=sys.stderr, flush=True)
+
+
+def _shown(message: str) -> str:
+    """The message without characters that control a terminal: names and texts in it come from files."""
+    return "\n".join(map(printable, message.split("\n")))
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])

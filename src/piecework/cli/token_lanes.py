@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from piecework.common.percent import format_percent
+from piecework.common.printable import printable
 from piecework.tokenizer.tokens import Token
 
 if TYPE_CHECKING:
@@ -166,11 +167,4 @@ def _visible(text: str) -> str:
     >>> _visible("a\\x1b[2J\\n")
     'a\\\\x1b[2J⏎\\n'
     """
-    return "".join(
-        "⏎\n"
-        if character == "\n"
-        else character
-        if character.isprintable()
-        else character.encode("unicode_escape").decode()
-        for character in text
-    )
+    return "⏎\n".join(map(printable, text.split("\n")))

@@ -6,19 +6,31 @@ corpus files. Only the question whether to count again depends on it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from piecework.common.manifest import Each, Optional, Shape, checksum_of_file, read_manifest
+from piecework.common.manifest import Each, Nullable, Optional, Shape, checksum_of_file, read_manifest
 from piecework.common.storage import Location
 from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, TABLES, table_file
 from piecework.errors import DamagedError, InputError
 
-__all__ = ["FORMAT", "FileStamp", "inputs_content", "read_description", "read_inputs", "verify_tables"]
+__all__ = ["FORMAT", "SIDES", "FileStamp", "inputs_content", "read_description", "read_inputs", "verify_tables"]
 
 FORMAT = 3
 COUNT_AGAIN = "run piecework count again"
+
+SIDES = ("read", "train", "eval", "unused")
+
+_SUBSET: Mapping[str, Shape] = {
+    **dict.fromkeys(("language", "category", "weight"), str),
+    **{f"{side}_{unit}": int for side in SIDES for unit in ("documents", "characters", "bytes")},
+    **dict.fromkeys(("train_copies", "skipped_records", "dropped_lines"), int),
+    **dict.fromkeys(("train_intended", "eval_intended"), float),
+    **dict.fromkeys(("train_achieved", "eval_achieved"), Nullable(float)),
+}
+_WEIGHT = re.compile(r"[0-9]{1,99}(\.[0-9]{1,99})?|[0-9]{1,99}/[0-9]{0,98}[1-9][0-9]{0,98}")
 
 _SHAPE: Mapping[str, Shape] = {
     "format": int,
@@ -47,7 +59,7 @@ _SHAPE: Mapping[str, Shape] = {
     },
     "inputs": {"files": int, "size_bytes": int},
     "tables": {table: {"rows": int, "size_bytes": int, "checksum": str} for table in TABLES},
-    "subsets": [Each(str | int | float | None)],
+    "subsets": [_SUBSET],
     "skipped": [{"category": str, "language": str, "reason": str, "records": int, "first": [str]}],
     "passages": [{"category": str, "language": str, "text": str}],
 }
@@ -75,6 +87,9 @@ def read_description(folder: Location) -> dict[str, Any] | None:
     description = read_manifest(folder / COUNTS_FILE, _SHAPE, format_version=FORMAT)
     if description is None:
         return None
+    for row in description["subsets"]:
+        if not _WEIGHT.fullmatch(row["weight"]):
+            raise DamagedError(folder / COUNTS_FILE, f'the weight "{row["weight"]}" is no number', COUNT_AGAIN)
     for table in TABLES:
         path = folder / table_file(table)
         try:

@@ -15,7 +15,7 @@ from piecework.corpus.fields import guess_text_field
 from piecework.corpus.inputs import Slice
 from piecework.corpus.passages import Candidate
 from piecework.corpus.skipped import Reason, Skipped, skipped_rows
-from piecework.counting.description import FORMAT, inputs_content
+from piecework.counting.description import FORMAT, SIDES, inputs_content
 from piecework.counting.files import COUNTS_FILE, INPUTS_FILE, TABLES
 from piecework.counting.merge import write_subsets
 from piecework.counting.partial import UNMATCHED, ShardResult, SliceResult
@@ -26,8 +26,6 @@ from piecework.errors import EmptySubsetError
 from piecework.study.subsets import Subset
 
 __all__ = ["Summary", "replace_subset_rows", "statistics_of", "subset_rows", "sum_skipped"]
-
-SIDES = ("read", "train", "eval", "unused")
 
 
 class Summary:

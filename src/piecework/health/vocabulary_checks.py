@@ -11,6 +11,7 @@ from itertools import compress
 import numpy as np
 
 from piecework.common.percent import format_percent
+from piecework.common.printable import printable
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.piece_columns import piece_columns
 from piecework.health.finding import Finding
@@ -52,12 +53,8 @@ def listed_pieces(pieces: Sequence[str], most: int = 8) -> str:
     >>> listed_pieces(["@", "\\t", "^"], most=2)
     '@ \\\\t and 1 more'
     """
-    visible = (
-        "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in piece)
-        for piece in pieces[:most]
-    )
     more = f" and {len(pieces) - most:,} more" if len(pieces) > most else ""
-    return " ".join(visible) + more
+    return " ".join(map(printable, pieces[:most])) + more
 
 
 def split_characters(tokenizer: Native, characters: Iterable[str]) -> list[str]:

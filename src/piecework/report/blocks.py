@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from piecework.common.printable import printable
 from piecework.evaluation.tables import format_value
 from piecework.report.charts import Chart
 from piecework.report.scales import format_number, format_share
 
-__all__ = ["Cell", "Figure", "Heading", "Kind", "Note", "Section", "Sheet", "printable"]
+__all__ = ["Cell", "Figure", "Heading", "Kind", "Note", "Section", "Sheet"]
 
 Kind = Literal["text", "ids", "number", "plain", "share", "count", "bytes", "pieces", "verdict"]
 
@@ -86,15 +87,6 @@ class Sheet:
         return [
             [_cell(value, heading.kind) for value, heading in zip(row, self.headings, strict=True)] for row in self.rows
         ]
-
-
-def printable(piece: str) -> str:
-    """A piece with invisible characters as escapes.
-
-    >>> printable("▁a\\tb\\x07")
-    '▁a\\\\tb\\\\x07'
-    """
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in piece)
 
 
 def _cell(value: Any, kind: Kind) -> Cell:

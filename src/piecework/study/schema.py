@@ -274,7 +274,7 @@ def _resolve_recipe(value: object) -> AnyRecipe:
     settings: dict[str, Any] = {key: _for_recipe(key, setting) for key, setting in value.items()}
     preset: Any = settings.pop("preset", None)
     mistakes: list[InitErrorDetails] = []
-    is_byte_level = preset in BYTE_LEVEL_PRESETS
+    is_byte_level = isinstance(preset, str) and preset in BYTE_LEVEL_PRESETS
     if "kind" in settings:
         kind = settings.pop("kind")
         if kind not in get_args(Kind):

@@ -199,13 +199,15 @@ def read_tekken(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
         entries = [(int(entry["rank"]), base64.b64decode(entry["token_bytes"])) for entry in content["vocab"][:size]]
         named = {int(token["rank"]): str(token["token_str"]) for token in content.get("special_tokens") or ()}
         pattern = str(config["pattern"])
+        if special_count < 0:
+            raise ValueError(f"default_num_special_tokens {special_count}")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{source}: not a tekken.json: {type(error).__name__} at {error}") from error
     if len(entries) != size or [rank for rank, _ in entries] != list(range(size)):
         raise InputError(f"{source}: the ranks of a tekken.json must be 0 to {size - 1:,}, in order")
     named = named or dict(enumerate(_TEKKEN_SPECIAL[:special_count]))
+    tokens = unused_ids(special_count, named=len(named), source=source) + [token for _, token in entries]
     special = {named.get(number, f"<SPECIAL_{number}>"): number for number in range(special_count)}
-    tokens = [b""] * special_count + [token for _, token in entries]
     return ByteLevelModel(tokens, PreTokenizer.from_patterns(pattern), special, whole_pre_tokens=True)
 
 

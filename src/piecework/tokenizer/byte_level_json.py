@@ -73,7 +73,7 @@ def read_json(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
     """The tokenizer in the content of a `tokenizer.json`; `UnsupportedPartsError` names what is not supported."""
     try:
         return _read_json(content, source)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{source}: not a tokenizer.json: {type(error).__name__}: {error}") from error
 
 
@@ -92,6 +92,8 @@ def _read_json(content: Mapping[str, Any], source: str) -> ByteLevelModel:
     if not isinstance(vocabulary, dict) or not isinstance(content["model"].get("merges"), list):
         raise ModelError(f"{source}: the model has no vocab, or no merges")
     added = [token for token in content.get("added_tokens") or [] if token["content"]]  # tokenizers ignores empty ones
+    if wrong := [token["content"] for token in added if not isinstance(token["content"], str)]:
+        raise TypeError(f"the added token {wrong[0]!r} is no text")
     special = {token["content"]: token["id"] for token in added if token.get("special")}
     others = {token["content"]: token["id"] for token in added if not token.get("special")}
     for text, number in (*vocabulary.items(), *special.items(), *others.items()):

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from piecework.common.printable import printable
 from piecework.common.terms import MULTILINGUAL
 from piecework.corpus.languages import CODE
 from piecework.evaluation.examples import Example
-from piecework.report.blocks import Section, printable
+from piecework.report.blocks import Section
 from piecework.report.study_data import StudyData
 from piecework.tokenizer.tokens import Token
 

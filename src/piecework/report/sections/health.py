@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from piecework.report.blocks import Heading, Sheet, printable
+from piecework.common.printable import printable
+from piecework.report.blocks import Heading, Sheet
 from piecework.report.study_data import StudyData
 
 __all__ = ["health_sheets"]

@@ -19,6 +19,8 @@ from piecework.report.study_data import StudyData
 __all__ = ["vocabulary_section"]
 
 EXAMPLES = 7
+MOST_LENGTHS = 100
+"""Longer pieces share the last bar: a vocabulary of others may have a piece of a million characters."""
 
 
 def vocabulary_section(data: StudyData) -> Section | None:
@@ -67,7 +69,10 @@ def _lengths(data: StudyData) -> list[Figure | Sheet]:
     lower, upper = (_quantile(counts, share * total) for share in (0.25, 0.75))
     between = f"{lower} to {upper} characters" if lower < upper else f"{lower} characters"
     title = f"Half of the pieces have {between}; the longest has {max(counts)}"
-    columns = tuple(Column(str(length), counts.get(length, 0)) for length in range(1, max(counts) + 1))
+    shown = range(1, min(max(counts), MOST_LENGTHS) + 1)
+    columns = tuple(Column(str(length), counts.get(length, 0)) for length in shown)
+    if longer := sum(number for length, number in counts.items() if length > MOST_LENGTHS):
+        columns += (Column(f"over {MOST_LENGTHS}", longer),)
     chart = Histogram(
         title,
         "Number of pieces by length: " + ", ".join(f"{column.label}: {column.count:,}" for column in columns) + ".",
@@ -83,7 +88,10 @@ def _lengths(data: StudyData) -> list[Figure | Sheet]:
             Heading("pieces, ▁ counted", "count"),
             Heading("pieces, ▁ not counted", "count"),
         ],
-        [(length, counts.get(length, 0), bare.get(length, 0)) for length in range(max(counts) + 1)],
+        [
+            (length, counts.get(length, 0), bare.get(length, 0))
+            for length in (0, *shown, *sorted(length for length in counts if length > MOST_LENGTHS))
+        ],
     )
     how_to_read = (
         "The number of pieces of each length, without bytes, special pieces and symbols. The longest pieces are "
