@@ -195,3 +195,20 @@ def test_tables_that_no_study_wrote(tmp_path: Path) -> None:
     done = run("report", results.folder)
     assert done.returncode == 1
     assert "its tables are not as a study writes them" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "extend m --data t --add 5 --out o --min-frequency",
+        "extend m --data t --add 5 --out o --pad-to-multiple",
+        "edit m --out o --pad-to-multiple",
+        "edit m --out o --reserve",
+        *(f"{name} m --threads" for name in ("balance", "count", "run", "tokenize", "evaluate")),
+    ],
+)
+def test_numbers_that_nothing_can_have(command: str) -> None:
+    """They took all memory, or ended in a traceback after the work."""
+    done = run(*command.split(), 10**23)
+    assert done.returncode == 2
+    assert f"{10**23} is not in the range" in done.stderr

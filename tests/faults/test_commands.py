@@ -22,11 +22,16 @@ from faults.small_disk import NAMESPACE
 ALL = os.environ.get("PIECEWORK_FAULTS") == "all"
 KILLS = 40 if ALL else 2
 COMMANDS = ("train", "export", "edit", "spm-train", "prune", "extend", "balance")
+SIGNALLED = {
+    signal.SIGINT: ("train", "export", "spm-train", "balance"),
+    signal.SIGTERM: ("train", "export", "spm-train", "balance"),
+    signal.SIGHUP: ("train", "extend"),
+}
 SIGNALS = [
     pytest.param(name, kind, id=f"{name}-{kind.name}")
     for name in COMMANDS
-    for kind in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
-    if ALL or kind is signal.SIGKILL or name in ("train", "export", "spm-train", "balance")
+    for kind in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    if ALL or kind is signal.SIGKILL or name in SIGNALLED[kind]
 ]
 TO_STDOUT = ("evaluate", "compare", "check")
 

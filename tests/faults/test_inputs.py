@@ -19,6 +19,7 @@ from counting.corpora import count_here, made_up_documents, make_study, result_b
 from counting.reference import Reference, assert_same, table_rows
 from faults.runs import STUDY
 from piecework.common.subset_name import SubsetName
+from piecework.corpus.readers import open_batches
 from piecework.corpus.sampling import Sampler
 from piecework.counting.local import count
 from piecework.counting.plan import Plan
@@ -72,6 +73,28 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a_x-0\.jsonl: changed while it was read; run the command again"):
         count_shard(ShardJob(plan.sampler(), tmp_path / "out", 1 << 20), plan.shards[0], lambda _: None)
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["grows", "shrinks", "vanishes", "is replaced"])
+@pytest.mark.parametrize("unit", ["block", "line", "file"])
+def test_text_that_changes_while_it_is_read(tmp_path: Path, how: str, unit: Any) -> None:
+    """What `train`, `extend`, `evaluate` and `compare` read was a part of a file, in silence."""
+    path = tmp_path / "text.txt"
+    path.write_text("some words\n" * 50_000)
+    batches = open_batches([path], text_unit=unit, batch_bytes=20_000)
+    next(batches)
+    if how == "grows":
+        with path.open("a") as file:
+            file.write("more\n")
+    elif how == "shrinks":
+        os.truncate(path, 1000)
+    else:
+        path.unlink()
+        if how == "is replaced":
+            path.write_text("other words\n" * 50_000)
+    message = "cannot read: No such file" if how == "vanishes" else "changed while it was read"
+    with pytest.raises(InputError, match=rf"text\.txt: {message}"):
+        list(batches)
 
 
 def test_files_or_settings_that_changed_since(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from piecework.cli.skipped import warn_about_skipped
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
 from piecework.cli.wide_table import WideTable
 from piecework.common.percent import format_percent
+from piecework.common.terms import MOST_THREADS
 
 if TYPE_CHECKING:
     from piecework.cli.progress import Unit
@@ -32,7 +33,7 @@ UNITS: "dict[str, Unit]" = {"counting": "bytes", "merging": "tables"}
 @click.argument("study_file", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("-o", "--out", type=LocationType(as_text=True), help="Output folder, local or s3:// [default: out/NAME].")
 @cluster_options
-@click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
+@click.option("--threads", type=click.IntRange(1, MOST_THREADS), help="Number of cores [default: all].")
 @click.option(
     "--memory",
     type=SizeType(),

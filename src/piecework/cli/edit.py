@@ -10,6 +10,7 @@ from piecework.cli.edited_files import EDITED_FILES, MAPPING_FILE, save_edited
 from piecework.cli.options import CountType, FolderType, LocalPath, LocationType, ParamType
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, verbosity_options
+from piecework.common.terms import MOST_PIECES
 from piecework.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,9 +55,12 @@ class Lengths(ParamType[tuple[int, int]]):
     help="Order of added whitespace runs. portable: also right in runtimes that ignore scores; paper: as GPT-SW3.",
 )
 @click.option("--add-symbol", "symbols", multiple=True, metavar="S", help="Add a user-defined symbol; may be repeated.")
-@click.option("--reserve", type=click.IntRange(min=0), default=0, metavar="N", help="Add N unused pieces.")
+@click.option("--reserve", type=click.IntRange(0, MOST_PIECES), default=0, metavar="N", help="Add N unused pieces.")
 @click.option(
-    "--pad-to-multiple", type=click.IntRange(min=1), metavar="N", help="Add unused pieces up to a multiple of N."
+    "--pad-to-multiple",
+    type=click.IntRange(1, MOST_PIECES),
+    metavar="N",
+    help="Add unused pieces up to a multiple of N.",
 )
 @click.option("--keep-ids", is_flag=True, help="Replace each dropped piece by an unused one, so that no id changes.")
 @click.option(

@@ -19,6 +19,7 @@ from piecework.cli.options import (
 )
 from piecework.cli.output import write_json
 from piecework.cli.terminal import Terminal, format_count, format_seconds, verbosity_options
+from piecework.common.terms import MOST_PIECES
 from piecework.counting.machine import available_cores
 
 if TYPE_CHECKING:
@@ -46,14 +47,16 @@ GROWTH_FILE = "growth.csv"
 @click.option("--eval", "eval_data", multiple=True, type=LocalPath(), help="Documents for estimates.")
 @parallel_option
 @pivot_option
-@click.option("--min-frequency", type=click.IntRange(min=1), default=1, help="Merge no pair that is rarer.")
+@click.option("--min-frequency", type=click.IntRange(1, (1 << 63) - 1), default=1, help="Merge no pair that is rarer.")
 @click.option(
     "--character-coverage",
     type=click.FloatRange(0, 1),
     help="SentencePiece: share of the text's characters that become pieces [default: as the model was trained].",
 )
 @click.option("--first-id", type=CountType(), metavar="ID", help="Byte-level: the first new id, after special tokens.")
-@click.option("--pad-to-multiple", type=click.IntRange(min=1), metavar="N", help="Add pieces up to a multiple of N.")
+@click.option(
+    "--pad-to-multiple", type=click.IntRange(1, MOST_PIECES), metavar="N", help="Add pieces up to a multiple of N."
+)
 @documents_option
 @text_field_option
 @threads_option

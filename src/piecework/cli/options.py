@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from piecework.common.terms import MOST_THREADS
+
 if TYPE_CHECKING:
     from click import ParamType
 
@@ -58,7 +60,9 @@ pivot_option = click.option(
     "--pivot", metavar="L", help="Language that --parallel compares with [default: en, else the first]."
 )
 WITHOUT_SPACES = "written without spaces, so tokens per word mean nothing there"
-threads_option = click.option("--threads", type=click.IntRange(min=1), help="Number of threads [default: all cores].")
+threads_option = click.option(
+    "--threads", type=click.IntRange(1, MOST_THREADS), help="Number of threads [default: all cores]."
+)
 
 
 def read_parallel_option(pattern: str | None, *, pivot: str | None, text_field: str) -> ParallelText | None:

@@ -11,6 +11,7 @@ from piecework.cli.options import FolderType, SizeType
 from piecework.cli.output import write_json
 from piecework.cli.skipped import warn_about_skipped
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
+from piecework.common.terms import MOST_THREADS
 
 if TYPE_CHECKING:
     from piecework.counting.spark_cluster import Cluster
@@ -29,7 +30,7 @@ DEFAULT_STUDY = Path("study.toml")
 )
 @click.option("-o", "--out", type=FolderType(as_text=True), help="Output folder [default: out/NAME].")
 @cluster_options
-@click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
+@click.option("--threads", type=click.IntRange(1, MOST_THREADS), help="Number of cores [default: all].")
 @click.option("--memory", type=SizeType(), help="Memory limit for counting, as 2GB [default: half of the free memory].")
 @click.option("--allow-empty", is_flag=True, help="Continue if a subset loses all its documents.")
 @click.option("--latex", is_flag=True, help="Also write the paper's tables as LaTeX, into results/latex.")

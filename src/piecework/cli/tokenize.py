@@ -19,6 +19,7 @@ from piecework.cli.options import (
 from piecework.cli.output import write_json
 from piecework.cli.skipped import warn_about_skipped
 from piecework.cli.terminal import Terminal, format_bytes, format_count, format_seconds, verbosity_options
+from piecework.common.terms import MOST_THREADS
 
 if TYPE_CHECKING:
     from piecework.common.storage import Location
@@ -68,7 +69,7 @@ class _Sizes(ParamType[Any]):
 @text_field_option
 @documents_option
 @cluster_options
-@click.option("--threads", type=click.IntRange(min=1), help="Number of cores [default: all].")
+@click.option("--threads", type=click.IntRange(1, MOST_THREADS), help="Number of cores [default: all].")
 @click.option("--memory", type=SizeType(), help="Memory limit, as 2GB [default: half of the free memory].")
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
 @click.option("--force", is_flag=True, help="Replace a dataset of other settings.")

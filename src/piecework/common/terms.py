@@ -5,6 +5,8 @@ from typing import Literal
 __all__ = [
     "BASE",
     "CUT",
+    "MOST_PIECES",
+    "MOST_THREADS",
     "MULTILINGUAL",
     "OVERALL",
     "RUN_FILE",
@@ -31,6 +33,11 @@ MULTILINGUAL = "multilingual"
 
 BASE = "base"
 """The name of the tokenizer that a study extends."""
+
+MOST_PIECES = 2_000_000
+"""The core takes no larger vocabulary of SentencePiece."""
+
+MOST_THREADS = 1024
 
 CUT = "·"
 """The separator between the tokens of a word in print."""

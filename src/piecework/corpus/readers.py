@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -134,6 +135,19 @@ def _read_slices(slices: list[Slice], text_unit: TextUnit, reading: _Reading) ->
             yield from _read_lines(part, reading)
         else:
             yield _read_whole(part.file, reading)
+        _check_unchanged(part.file)
+
+
+def _check_unchanged(file: InputFile) -> None:
+    """Raise an InputError if a file is not the one that was found: what was read of it may be of two versions."""
+    try:
+        status = file.path.stat_now() if isinstance(file.path, RemotePath) else file.path.stat()
+    except OSError as error:
+        raise InputError(f"{file.path}: cannot read: {error.strerror or error}") from error
+    if isinstance(status, os.stat_result) and not stat.S_ISREG(status.st_mode):
+        return  # the time of a named pipe changes with every write
+    if (status.st_size, status.st_mtime_ns) != (file.size_bytes, file.modified_ns):
+        raise InputError(f"{file.path}: changed while it was read; run the command again when nothing writes to it")
 
 
 @dataclass(frozen=True, slots=True)

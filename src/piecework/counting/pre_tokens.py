@@ -12,7 +12,8 @@ import orjson
 from piecework import _core
 from piecework.common.files import replace_atomically
 from piecework.common.pre_tokenizer import PreTokenizer
-from piecework.counting.words import MOST_THREADS, text_batches, words_to_arrow
+from piecework.common.terms import MOST_THREADS
+from piecework.counting.words import text_batches, words_to_arrow
 from piecework.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from piecework.common.storage import RemotePath
 from piecework.corpus.inputs import Slice
 from piecework.corpus.limits import Limits
 from piecework.corpus.readers import Documents, open_batches
@@ -74,8 +73,7 @@ class SliceReader:
         self._check()
 
     def result(self) -> SliceResult:
-        """What the slice had, when all of it was read; an error if its file has changed since the shard was planned."""
-        _check_unchanged(self._part)
+        """What the slice had, when all of it was read."""
         return SliceResult.from_skipped(self._lines, self.skipped)
 
     def _check(self) -> None:
@@ -103,13 +101,3 @@ def _first_skipped(part: Slice, skipped: Skipped) -> str:
 def strict_message(location: str, reason: str) -> str:
     """The error about a record that cannot be used."""
     return f"{location}: {reason}; without --strict such records are counted and left out"
-
-
-def _check_unchanged(part: Slice) -> None:
-    file = part.file
-    try:
-        status = file.path.stat_now() if isinstance(file.path, RemotePath) else file.path.stat()
-    except OSError as error:
-        raise InputError(f"{file.path}: cannot read: {error.strerror or error}") from error
-    if (status.st_size, status.st_mtime_ns) != (file.size_bytes, file.modified_ns):
-        raise InputError(f"{file.path}: changed while it was read; run the command again when nothing writes to it")

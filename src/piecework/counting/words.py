@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from piecework import _core
 from piecework.common.files import replace_atomically
-from piecework.common.terms import CleanUp, Split
+from piecework.common.terms import MOST_THREADS, CleanUp, Split
 from piecework.errors import InputError
 from piecework.study.normalization import Normalization, describe_normalization
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WordCounter", "WordCounts", "add_columns", "count_words"]
 
-MOST_THREADS = 1024
 
 _MADE = b"piecework.counted"
 _PLAINLY: dict[str, Any] = {"normalization": None, "split": "words", "max_sentence_length": None, "clean_up": None}

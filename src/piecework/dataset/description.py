@@ -30,7 +30,14 @@ _SHAPE: Mapping[str, Shape] = {
     "settings": Each(str | int | list | None),
     "model": {"name": str, "kind": str, "sha256": str, "vocab_size": int},
     "datasets": [{"folder": str, "vocab_size": int, "dtype": str, "tokens": int}],
-    "subsets": [Each(str | int | float | list)],
+    "subsets": [
+        {
+            **dict.fromkeys(("category", "language", "weight"), str),
+            **dict.fromkeys(("read_documents", "documents", "empty_documents", "skipped_records", "text_bytes"), int),
+            "tokens": [int],
+            "share": [float],
+        }
+    ],
     "shards": [
         {
             "name": str,

@@ -10,8 +10,7 @@ from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 from piecework._core import CoreModelError, Encoder, Vocabulary
-from piecework.common.terms import PieceType
-from piecework.counting.words import MOST_THREADS
+from piecework.common.terms import MOST_THREADS, PieceType
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.id_arrays import IdArrays, encode_flat
 from piecework.tokenizer.pieces import (

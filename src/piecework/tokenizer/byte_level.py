@@ -13,8 +13,7 @@ from piecework._core import ByteLevelEncoder, CoreModelError
 from piecework.common.mistakes import did_you_mean, listed
 from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.recorded_files import update_recorded, write_recorded
-from piecework.common.terms import PieceType
-from piecework.counting.words import MOST_THREADS
+from piecework.common.terms import MOST_THREADS, PieceType
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.any_tokenizer import BYTE_PIECES, readable
 from piecework.tokenizer.byte_level_files import load_model, ranks_bytes
