@@ -92,20 +92,21 @@ RANKS = "".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte 
 def test_ids_that_are_none(tmp_path: Path, number: int) -> None:
     """A negative id took the place of the last token, in silence; a large one took all memory."""
     saved = pw.train(
-        pw.count_pre_tokens(["ha ha"], pre_tokenizer="gpt2"), pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=257)
+        pw.count_pre_tokens(["ha ha"], pre_tokenizer="gpt2"),
+        pw.Recipe.byte_level(pre_tokenizer="gpt2", vocab_size=257),
     )
     assert isinstance(saved, pw.ByteLevelTokenizer)
     content = json.loads(saved.json_bytes)
     content["model"]["vocab"]["ha"] = number
-    tekken = {"config": {"pattern": r"\s+|\S+", "default_vocab_size": number, "default_num_special_tokens": number}}
+    config = {"pattern": r"\s+|\S+", "default_vocab_size": number + 1, "default_num_special_tokens": number}
     files = {
         "tokenizer.json": json.dumps(content),
         "ranks.tiktoken": f"{RANKS}aGFoYQ== {number}\n",
-        "tekken.json": json.dumps({**tekken, "vocab": [{"rank": 0, "token_bytes": "AA=="}]}),
+        "tekken.json": json.dumps({"config": config, "vocab": [{"rank": 0, "token_bytes": "AA=="}]}),
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-        with pytest.raises(PieceworkError, match=rf"{name}: .*{number}"):
+        with pytest.raises(PieceworkError, match=re.escape(name)):
             pw.ByteLevelTokenizer.load(tmp_path / name)
 
 

@@ -15,7 +15,7 @@ from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.common.recorded_files import read_recorded
 from piecework.errors import InputError, ModelError
 from piecework.tokenizer.byte_level_json import read_json
-from piecework.tokenizer.byte_level_model import ByteLevelModel, checked_size
+from piecework.tokenizer.byte_level_model import ByteLevelModel, unused_ids
 from piecework.tokenizer.byte_level_ranks import ranks_problem
 
 __all__ = [
@@ -114,7 +114,7 @@ def read_ranks(
             f' special_tokens={{"<|name|>": {gap}}}'
         )
     # Ids between the last rank and special tokens are unused.
-    tokens = [b""] * checked_size(known, source=source)
+    tokens = unused_ids(1 + max(known), named=len(known), source=source)
     for token, rank in ranks.items():
         tokens[rank] = token
     return ByteLevelModel(tokens, pre_tokenizer, special, whole_pre_tokens=True, note=note)
@@ -151,8 +151,7 @@ def _with_settings(ranks: Mapping[bytes, int], path: Path) -> ByteLevelModel:
     taken = [*special.values(), *added.values(), *ranks.values()]
     if len(set(taken)) < len(taken) or min(taken) < 0 or max(taken) >= size:
         raise InputError(f"{path}: ids must be 0 to {size - 1:,}, none of them twice, also among the ranks")
-    checked_size([size], source=str(path))
-    tokens = [b""] * size
+    tokens = unused_ids(size, named=len(taken), source=str(path))
     for token, rank in ranks.items():
         tokens[rank] = token
     return ByteLevelModel(tokens, PreTokenizer.from_patterns(pattern), special, added, whole_pre_tokens=whole)
@@ -200,14 +199,15 @@ def read_tekken(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
         entries = [(int(entry["rank"]), base64.b64decode(entry["token_bytes"])) for entry in content["vocab"][:size]]
         named = {int(token["rank"]): str(token["token_str"]) for token in content.get("special_tokens") or ()}
         pattern = str(config["pattern"])
-        checked_size([special_count, size, *named], source=source)
+        if special_count < 0:
+            raise ValueError(f"default_num_special_tokens {special_count}")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{source}: not a tekken.json: {type(error).__name__} at {error}") from error
     if len(entries) != size or [rank for rank, _ in entries] != list(range(size)):
         raise InputError(f"{source}: the ranks of a tekken.json must be 0 to {size - 1:,}, in order")
     named = named or dict(enumerate(_TEKKEN_SPECIAL[:special_count]))
+    tokens = unused_ids(special_count, named=len(named), source=source) + [token for _, token in entries]
     special = {named.get(number, f"<SPECIAL_{number}>"): number for number in range(special_count)}
-    tokens = [b""] * special_count + [token for _, token in entries]
     return ByteLevelModel(tokens, PreTokenizer.from_patterns(pattern), special, whole_pre_tokens=True)
 
 

@@ -10,7 +10,7 @@ import orjson
 from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.errors import InputError, ModelError, RecipeError
 from piecework.tokenizer.byte_characters import byte_by_character, bytes_of_characters, characters_of_bytes
-from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge, checked_size
+from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge, unused_ids
 from piecework.tokenizer.byte_level_ranks import merges_of
 
 __all__ = ["UnsupportedPartsError", "config_bytes", "json_bytes", "read_json"]
@@ -74,7 +74,7 @@ def read_json(content: Mapping[str, Any], *, source: str) -> ByteLevelModel:
     try:
         return _read_json(content, source)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"{source}: not a tokenizer.json: {type(error).__name__} at {error}") from error
+        raise ModelError(f"{source}: not a tokenizer.json: {type(error).__name__}: {error}") from error
 
 
 def _read_json(content: Mapping[str, Any], source: str) -> ByteLevelModel:
@@ -93,11 +93,14 @@ def _read_json(content: Mapping[str, Any], source: str) -> ByteLevelModel:
         raise ModelError(f"{source}: the model has no vocab, or no merges")
     added = [token for token in content.get("added_tokens") or [] if token["content"]]  # tokenizers ignores empty ones
     if wrong := [token["content"] for token in added if not isinstance(token["content"], str)]:
-        raise TypeError(f"the added token {wrong[0]!r}, which is no text")
+        raise TypeError(f"the added token {wrong[0]!r} is no text")
     special = {token["content"]: token["id"] for token in added if token.get("special")}
     others = {token["content"]: token["id"] for token in added if not token.get("special")}
-    size = checked_size([*vocabulary.values(), *special.values(), *others.values()], source=source)
-    tokens = [b""] * size
+    for text, number in (*vocabulary.items(), *special.items(), *others.items()):
+        if type(number) is not int or number < 0:
+            raise ModelError(f"{source}: the id of {text!r} is {number!r}; ids are whole numbers from 0 on")
+    ids = {*vocabulary.values(), *special.values(), *others.values()}
+    tokens = unused_ids(1 + max(ids, default=-1), named=len(ids), source=source)
     merges = _read_merges(content["model"], vocabulary, source)
     made = {merged for _, _, merged in merges}
     table = byte_by_character()

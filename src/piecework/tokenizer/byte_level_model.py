@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from piecework.common.pre_tokenizer import PreTokenizer
 from piecework.errors import ModelError
 
-__all__ = ["ByteLevelModel", "Merge", "checked_size"]
+__all__ = ["ByteLevelModel", "Merge", "unused_ids"]
 
-_MOST_IDS = 1 << 24
-"""Memory is needed for every id, used or not. Known tokenizers have less than 300,000."""
+_MOST_UNUSED = 1 << 20
+"""More unused ids are a damaged file, which would fill the memory. Real files have a few thousand."""
 
 Merge = tuple[int, int, int]
 """The ids of two neighbours, and of the token that they become."""
@@ -39,18 +39,8 @@ class ByteLevelModel:
     """Parts of a `tokenizer.json` that do not change ids, such as the post-processor. They are saved as they were."""
 
 
-def checked_size(ids: Iterable[object], *, source: str) -> int:
-    """The number of ids that a file has, with gaps; a ModelError for an id that is none, or too large.
-
-    >>> checked_size([0, 5], source="tokenizer.json")
-    6
-    """
-    ids = list(ids)
-    if not {*map(type, ids)} <= {int}:
-        wrong = next(number for number in ids if type(number) is not int)
-        raise ModelError(f"{source}: the id {wrong!r} is not a whole number")
-    numbers = cast(list[int], ids)
-    if numbers and (min(numbers) < 0 or max(numbers) >= _MOST_IDS):
-        wrong = min(numbers) if min(numbers) < 0 else max(numbers)
-        raise ModelError(f"{source}: the id {wrong} is not in the range that is supported, 0 to {_MOST_IDS - 1:,}")
-    return 1 + max(numbers, default=-1)
+def unused_ids(size: int, *, named: int, source: str) -> list[bytes]:
+    """The tokens of `size` ids before they are filled in. A ModelError if only `named` of so many ids are used."""
+    if size - named > _MOST_UNUSED:
+        raise ModelError(f"{source}: ids go up to {size - 1:,}, and only {named:,} of them are used")
+    return [b""] * size
