@@ -16,6 +16,7 @@
 #include "bindings/text.hpp"
 #include "count/document_counter.hpp"
 #include "text/arrow_strings.hpp"
+#include "text/byte_scan.hpp"
 #include "text/json_documents.hpp"
 #include "text/line_documents.hpp"
 #include "text/normalizer.hpp"
@@ -123,6 +124,9 @@ void bind_documents(nb::module_& m) {
       .def_ro("train_copies", &PlacedBatch::train_copies)
       .def_ro("passages", &PlacedBatch::passages);
 
+  m.def(
+      "count_line_feeds", [](nb::bytes block) { return count_byte<'\n'>({block.c_str(), block.size()}); },
+      nb::arg("block"));
   m.def("line_documents", &line_documents, nb::arg("block"));
   m.def("json_documents", &json_documents, nb::arg("block"), nb::arg("field"), nb::kw_only(), nb::arg("longest"));
 

@@ -2,8 +2,10 @@
 // has it.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <string_view>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -61,6 +63,14 @@ inline uint64_t find_byte_range(const char* block) {
   }
 #endif
   return mask;
+}
+
+template <char kByte>
+inline uint64_t count_byte(std::string_view text) {
+  const char *at = text.data(), *end = at + text.size();
+  uint64_t found = 0;
+  for (; end - at >= 64; at += 64) found += static_cast<uint64_t>(std::popcount(find_bytes<kByte>(at)));
+  return found + static_cast<uint64_t>(std::count(at, end, kByte));
 }
 
 // Bit i is set where block[i] is a space, a newline, or 0xE2, the first byte of ▁ and ▅.

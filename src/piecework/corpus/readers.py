@@ -180,7 +180,7 @@ def _blocks(part: Slice, reading: _Reading) -> Iterator[_Block]:
             reading.skipped.add(str(file.path), Reason.TOO_LONG, [lines_before + line + 1 for line in block.long_lines])
         starts_file = index == part.start == 0
         data = block.data.removeprefix(BYTE_ORDER_MARK) if starts_file else block.data
-        lines = data.count(b"\n")
+        lines = _core.count_line_feeds(data)  # bytes.count took a tenth of the time of a count with the paper's sample
         yield _Block(data, block.read_bytes, lines, lines_before)
         lines_before += lines
 
