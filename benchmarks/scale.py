@@ -122,6 +122,8 @@ class Size:
             settings = ("--memory", MEMORY, "--vocab-size", VOCAB_SIZE, "--set", "whitespace_runs=none", "--force")
             self._keep("train", measured(piecework("train", "--counts", self.folder, "--out", trained, *settings)))
             self._keep("estimated_mb", round(self._estimate_mb(), 1))
+        if self.kind != "generated" and "runs" not in self.costs:
+            self._keep("runs", int(self._in_a_process("print(scale.distinct_runs(*arguments))", self.folder)))
         if peer and "sentencepiece" not in self.costs:
             self._make_text()
             oracle = self.folder / "sentencepiece"
@@ -140,6 +142,12 @@ class Size:
         code = "import sys; from piecework.cli.training_estimate import streamed_training_bytes as estimate;"
         command = [sys.executable, "-c", f"{code} print(estimate(int(sys.argv[1])))", str(self.costs["rows"])]
         return int(subprocess.run(command, capture_output=True, check=True, text=True).stdout) / 1e6
+
+    def _in_a_process(self, call: str, *arguments: object) -> str:
+        """Otherwise its memory would count as memory of the contenders that start later."""
+        code = f"import sys; from benchmarks import scale; arguments = sys.argv[1:]; {call}"
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        return subprocess.run(command, check=True, cwd=REPOSITORY, capture_output=True, text=True).stdout
 
     def _keep(self, name: str, value: Any) -> None:
         self.costs[name] = value
@@ -160,25 +168,39 @@ class Size:
             unfinished = self.folder / "data.new"
             shutil.rmtree(unfinished, ignore_errors=True)
             unfinished.mkdir()
-            # In a process of its own: otherwise its memory would count as memory of the contenders that start later.
-            code = "import sys; from benchmarks.scale import write_documents as write; from pathlib import Path;"
-            code += "write(Path(sys.argv[1]), Path(sys.argv[2]), part_bytes=int(sys.argv[3]))"
             part_bytes = max(self.size_mb * 1_000_000 // PARTS, 8_000_000)
-            command = [sys.executable, "-c", code, str(self.text), str(unfinished), str(part_bytes)]
-            subprocess.run(command, check=True, cwd=REPOSITORY)
+            self._in_a_process("scale.write_documents(*arguments)", self.text, unfinished, part_bytes)
             unfinished.rename(data)
 
 
-def write_documents(text: Path, folder: Path, *, part_bytes: int) -> None:
-    """Write the lines of a text as documents of about 8 KB into Parquet files of about `part_bytes` of text."""
+def distinct_runs(folder: str) -> int:
+    """The number of distinct runs of letters in the counted words: nearly all chunks that training merges in."""
+    import numpy as np
+    import pyarrow.parquet
+
+    from benchmarks.text_spans import run_hashes
+
+    found = []
+    with pyarrow.parquet.ParquetFile(Path(folder, "counts", "train.parquet")) as file:
+        for batch in file.iter_batches(columns=["word"]):
+            words = [word.encode().removeprefix("▁".encode()) for word in batch.column("word").to_pylist()]
+            data = np.frombuffer(b"\n".join([*words, b""]), np.uint8)
+            ends = np.cumsum([len(word) + 1 for word in words]) - 1
+            starts = ends - [len(word) for word in words]
+            found.append(np.unique(run_hashes(data, starts, ends)[0]))
+    return len(np.unique(np.concatenate(found)))
+
+
+def write_documents(text: str, folder: str, part: str) -> None:
+    """Write the lines of a text as documents of about 8 KB into Parquet files of about `part` bytes of text."""
     import pyarrow
     import pyarrow.parquet
 
     schema = pyarrow.schema([("text", pyarrow.large_string())])
-    number = 0
-    with text.open("rb") as file:
+    number, part_bytes = 0, int(part)
+    with Path(text).open("rb") as file:
         while file.peek(1):
-            path = folder / f"part{number:03}_mixed.parquet"
+            path = Path(folder) / f"part{number:03}_mixed.parquet"
             written = 0
             with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
                 while written < part_bytes and (lines := file.readlines(min(GROUP_BYTES, part_bytes))):
@@ -235,6 +257,28 @@ def scale_section(result: Result) -> list[str]:
         "larger of the two. Each was measured once, on a machine with other work.",
         "",
         *table(header, rows),
+        *_likeness(result),
+    ]
+
+
+def _likeness(result: Result) -> list[str]:
+    """How much generated text differs from the real text that it stands for."""
+    rows = []
+    for kind in ("twin", "grown"):
+        for size, cost in result.get(kind, {}).items():
+            real = result["real"].get(size)
+            if not real or "runs" not in cost or "runs" not in real:
+                continue
+            pairs = [(cost[name], real[name]) for name in ("rows", "runs")]
+            pairs += [(cost["train"][name], real["train"][name]) for name in ("cpu_s", "peak_memory_mb")]
+            rows.append([f"{int(size):,} MB, {kind}", *(f"{ours / theirs - 1:+.0%}" for ours, theirs in pairs)])
+    if not rows:
+        return []
+    return [
+        "How generated text differs from the real text: *twin* is fitted to this text itself, *grown* to a smaller one "
+        "of the same mix. Runs are of letters; training merges inside them.",
+        "",
+        *table(["", "distinct words", "distinct runs", "training, CPU", "training, memory"], rows),
     ]
 
 

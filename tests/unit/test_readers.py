@@ -18,6 +18,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from piecework import _core
 from piecework.corpus import Batch, Reason, Skipped, find_files, limits, open_batches, readers, streams
 from piecework.corpus.inputs import Slice
 from piecework.corpus.streams import line_blocks, whole_lines
@@ -487,3 +488,9 @@ def test_a_pipe_that_nothing_writes_to(tmp_path: Path, monkeypatch: pytest.Monke
     thread.start()
     assert [text for batch in open_batches([path], text_unit="line") for text in as_list(batch)] == ["hej"]
     thread.join()
+
+
+def test_line_feeds_are_counted_in_blocks_and_in_the_rest() -> None:
+    for size in (0, 1, 239, 240, 241, 700):
+        for data in (b"\n" * size, b"a\n" * (size // 2), b"x" * size, (bytes(range(256)) * 3)[:size]):
+            assert _core.count_newlines(data) == data.count(b"\n")

@@ -199,7 +199,6 @@ class _LocalCount:
     ) -> dict[str, dict[str, Any]]:
         report = merge_report(self.progress, sum(len(result.spill_files) for result in results))
         tables: dict[str, dict[str, Any]] = {}
-        # One job for each table, so that no process is idle.
         with self.done.merging(results, rows) as jobs:
             # One shard was counted by one process, which has little to merge.
             processes = min(self.budget.merging, len(results), len(jobs))

@@ -19,6 +19,10 @@ from piecework.counting.slice_reading import check_nothing_skipped
 
 __all__ = ["ShardResults"]
 
+# Tables with this much in their spill files are merged by a process of their own. Less is merged sooner than a second
+# process has imported what it needs (30 ms).
+LITTLE_BYTES = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class ShardResults:
@@ -55,7 +59,7 @@ class ShardResults:
 
     @contextmanager
     def merging(self, results: Sequence[ShardResult], rows: Sequence[Mapping[str, Any]]) -> Iterator[list[MergeJob]]:
-        """One job for each table, the largest first; unfinished files are removed at the end.
+        """Jobs that can run side by side, the largest first; unfinished files are removed at the end.
 
         `rows` are those of subsets.parquet.
         """
@@ -64,17 +68,20 @@ class ShardResults:
         for result in results:
             for file in result.spill_files:
                 sizes[file.table] += file.size_bytes
+        tables = sorted(TABLES, key=lambda table: -sizes[table])
+        large = [table for table in tables if sizes[table] > LITTLE_BYTES]
+        jobs = [(table,) for table in large[:-1]] + [(*large[-1:], *tables[len(large) :])]
         try:
             yield [
                 MergeJob(
                     subsets=subsets,
-                    rows=tuple(rows) if table == "train" else (),
+                    rows=tuple(rows) if "train" in job else (),
                     folder=self.folder,
-                    temporary=self.partial.folder / f"merging-{table}",
-                    tables=(table,),
+                    temporary=self.partial.folder / f"merging-{job[0]}",
+                    tables=job,
                     pre_tokens=self.plan.counts_pre_tokens,
                 )
-                for table in sorted(TABLES, key=lambda table: -sizes[table])
+                for job in jobs
             ]
         finally:
             self.remove_unfinished()

@@ -7,6 +7,7 @@ driver has sent along.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +56,8 @@ class CountTask:
                 settings=pickle.loads(job["settings"]),
                 strict=job["strict"],
             )
-            result = count_shard(shard_job, shard, lambda _: None)
+            with _no_garbage_collection():
+                result = count_shard(shard_job, shard, lambda _: None)
             yield result.to_json()
             compressor = zstandard.ZstdCompressor(level=1)
             partial = PartialResults(shard_job.folder)
@@ -63,6 +65,20 @@ class CountTask:
                 with partial.path(shard, spill_file).open("rb") as file:
                     while block := file.read(BLOCK_BYTES):
                         yield compressor.compress(block)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """The search for reference cycles goes over all that Spark has imported, and records have none."""
+    import gc
+
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def prepare_worker(archive: str, environment: Mapping[str, str]) -> None:
