@@ -63,6 +63,7 @@ def command(name: str, folder: Path, out: Path) -> list[str]:
         "prune": [model, "--prune", "--counts", counts, "--larger", str(folder / "larger"), "--out", str(out)],
         "extend": [model, "--counts", counts, "--add", "40", "--out", str(out)],
         "balance": [counts, "--vocab-size", "600", "--out", str(out)],
+        "tokenize": [text, "--model", model, "--threads", "1", "--out", str(out)],
         "check": [model, "--counts", counts, "--json"],
         "evaluate": [model, "--data", text, "--language", "sv", "--csv"],
         "compare": [f"first={model}", f"second={model}", "--data", text, "--language", "sv", "--html"],
@@ -121,6 +122,28 @@ def _has_come(pid: int, cpu_s: float) -> bool:
 
 def _force(name: str) -> list[str]:
     return [] if name == "spm-train" else ["--force"]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "tokenize"])
+def test_two_processes_in_one_folder(name: str, folder: Path, tmp_path: Path) -> None:
+    """The files are those of one process. The other one writes the same, or is refused."""
+    outs = tmp_path / "alone", tmp_path / "out"
+    for out in outs:
+        out.mkdir()
+    subprocess.run(command(name, folder, outs[0]), check=True, capture_output=True, cwd=outs[0])
+    processes = [
+        subprocess.Popen(command(name, folder, outs[1]), stderr=subprocess.PIPE, text=True, cwd=outs[1])
+        for _ in range(2)
+    ]
+    told = [process.communicate(timeout=120)[1] for process in processes]
+    codes = sorted(process.returncode for process in processes)
+    assert codes in ([0, 0], [0, 1]), told
+    assert all(
+        code == 0 or "already; pass --force" in text or "another process" in text
+        for code, text in zip((process.returncode for process in processes), told, strict=True)
+    ), told
+    found, expected = contents(outs[1]), contents(outs[0])
+    assert found == expected
 
 
 @pytest.mark.parametrize("name", COMMANDS)

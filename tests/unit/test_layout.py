@@ -205,3 +205,12 @@ def test_only_bindings_know_python() -> None:
 def test_binding_files_stay_short() -> None:
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in CORE.glob("bindings/*.cpp")}
     assert {name: length for name, length in lengths.items() if length > 300} == {}
+
+
+def test_nothing_asks_for_the_time_of_day() -> None:
+    """So a clock that jumps changes no result, no timeout and no duration."""
+    python = r"time\.(time|localtime|gmtime|ctime|strftime)\(|time_ns\(|datetime|from time import"
+    native = r"system_clock|gettimeofday|\btime\((nullptr|NULL|0)\)|<ctime>"
+    for folder, suffix, pattern in ((PACKAGE, "*.py", python), (CORE, "*.[ch]pp", native)):
+        found = [path for path in folder.rglob(suffix) if re.search(pattern, path.read_text(encoding="utf-8"))]
+        assert found == [], "time.monotonic() and steady_clock do not jump"
