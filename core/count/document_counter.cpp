@@ -21,7 +21,6 @@ DocumentCounter::DocumentCounter(const PreTokenizer& pre_tokenizer)
 
 void DocumentCounter::add_training(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
   for (const std::string_view document : documents) add_training_document(document, known_valid, copies);
-  training_.flush();
 }
 
 void DocumentCounter::add_training_document(std::string_view document, bool known_valid, uint64_t copies) {
@@ -30,7 +29,7 @@ void DocumentCounter::add_training_document(std::string_view document, bool know
   } else if (cut_) {
     add_cut_document(document, known_valid, copies);
   } else {
-    queue_document(document, known_valid, settings_, training_, statistics_, copies);
+    count_document(document, known_valid, settings_, training_, statistics_, copies);
   }
 }
 
@@ -45,10 +44,10 @@ void DocumentCounter::add_cut_document(std::string_view document, bool known_val
   const char* const last = document.data() + document.size();
   size_t begin = 0;
   for (const size_t end : ends_) {
-    training_.queue(document.substr(begin, end - begin), true, copies, last);
+    training_.add(document.substr(begin, end - begin), true, copies, last);
     begin = end;
   }
-  training_.flush();
+  training_.flush_long();
 }
 
 void DocumentCounter::add_evaluation(const std::vector<std::string_view>& documents,
@@ -95,7 +94,6 @@ PlacedBatch DocumentCounter::add_placed(const std::vector<std::string_view>& doc
       }
     }
   }
-  training_.flush();
   return batch;
 }
 
@@ -104,9 +102,7 @@ size_t DocumentCounter::memory_bytes() const {
   return training_.memory_bytes() + pre_tokens_.memory_bytes() + units;
 }
 
-WordTable DocumentCounter::take_training() {
-  return pre_tokenizer_ ? pre_tokens_.take() : std::exchange(training_, {});
-}
+WordTable DocumentCounter::take_training() { return pre_tokenizer_ ? pre_tokens_.take() : training_.take(); }
 
 WordTable DocumentCounter::take_evaluation(bool plain) {
   return pre_token_units_ ? pre_token_units_->take(plain) : units_.take(plain);

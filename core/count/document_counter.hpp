@@ -78,7 +78,7 @@ class DocumentCounter {
   std::optional<PreTokenizer> pre_tokenizer_;
   CutText cut_;
   std::optional<PreTokenUnitCounter> pre_token_units_;
-  WordTable training_;
+  CachedWords training_;
   PreTokenTable pre_tokens_;  // instead of training_, with a pre-tokenizer of the core
   std::vector<size_t> ends_;  // of the pre-tokens of a document
   UnitCounter units_;

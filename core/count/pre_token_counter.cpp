@@ -18,20 +18,25 @@ void PreTokenTable::add(const PreTokenizer& pre_tokenizer, std::string_view docu
     repaired = replace_invalid_utf8(document, invalid_bytes);
     document = repaired;
   }
-  pre_tokenizer.for_each_block(document, [&](size_t begin, const size_t* ends, size_t size) {
-    recent_.add(document, begin, ends, size, copies, table_);
-  });
+  add(pre_tokenizer, document, PreTokenizer::Unit::text, copies);
 }
 
 void PreTokenTable::add_lines(const PreTokenizer& pre_tokenizer, std::string_view text) {
-  pre_tokenizer.for_each_block(
-      text, [&](size_t begin, const size_t* ends, size_t size) { recent_.add(text, begin, ends, size, 1, table_); },
-      PreTokenizer::Unit::line);
+  add(pre_tokenizer, text, PreTokenizer::Unit::line, 1);
 }
 
-WordTable PreTokenTable::take() {
-  recent_.drain(table_);
-  return std::exchange(table_, {});
+void PreTokenTable::add(const PreTokenizer& pre_tokenizer, std::string_view text, PreTokenizer::Unit unit,
+                        uint64_t copies) {
+  const char* const limit = text.data() + text.size();
+  pre_tokenizer.for_each_block(
+      text,
+      [&](size_t begin, const size_t* ends, size_t size) {
+        for (size_t i = 0; i < size; begin = ends[i++]) {
+          words_.add(text.substr(begin, ends[i] - begin), true, copies, limit);
+        }
+      },
+      unit);
+  words_.flush_long();
 }
 
 void PreTokenCounter::add(const std::vector<std::string_view>& documents, bool known_valid) {

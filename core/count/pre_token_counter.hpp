@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "count/recent_pre_tokens.hpp"
+#include "count/cached_words.hpp"
 #include "count/word_table.hpp"
 #include "pretokenize/pre_tokenizer.hpp"
 
@@ -21,12 +21,13 @@ class PreTokenTable {
            uint64_t copies = 1);
   // Adds each line of a valid text, with its newline, as a document.
   void add_lines(const PreTokenizer& pre_tokenizer, std::string_view text);
-  size_t memory_bytes() const { return table_.memory_bytes() + recent_.memory_bytes(); }
-  WordTable take();
+  size_t memory_bytes() const { return words_.memory_bytes(); }
+  WordTable take() { return words_.take(); }
 
  private:
-  WordTable table_;
-  RecentPreTokens recent_;
+  void add(const PreTokenizer& pre_tokenizer, std::string_view text, PreTokenizer::Unit unit, uint64_t copies);
+
+  CachedWords words_;
 };
 
 // One table a thread, merged at the end: the result is the same for any number of threads and any split into batches.

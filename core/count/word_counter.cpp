@@ -20,14 +20,14 @@ constexpr size_t kSpan = 1 << 18;  // bytes that a thread takes at a time; longe
 // Visits the separators of a text in order and queues the words between them.
 class Splitter {
  public:
-  Splitter(std::string_view text, Split how, uint64_t copies, WordTable& table, CountStatistics& statistics)
+  Splitter(std::string_view text, Split how, uint64_t copies, CachedWords& words, CountStatistics& statistics)
       : last_(text.data() + text.size()),
         word_(text.data()),
         line_(text.data()),
         spaces_end_(text.data()),
         how_(how),
         copies_(copies),
-        table_(table),
+        words_(words),
         statistics_(statistics) {}
 
   // Called for each byte that is a space, a newline or 0xE2, from left to right.
@@ -61,9 +61,9 @@ class Splitter {
     end_line(last_);
     for (const bool opens_line : {false, true}) {
       const uint64_t count = multiply_counts(empty_[opens_line], copies_);
-      if (count) table_.queue({last_, 0}, opens_line, count, last_);
+      if (count) words_.add({last_, 0}, opens_line, count, last_);
     }
-    table_.flush_long();
+    words_.flush_long();
   }
 
  private:
@@ -71,7 +71,7 @@ class Splitter {
     if (at == word_) {
       ++empty_[opens_line_];  // indentation gives many empty words: count them without a hash
     } else {
-      table_.queue_in_text({word_, static_cast<size_t>(at - word_)}, opens_line_, copies_, last_);
+      words_.add({word_, static_cast<size_t>(at - word_)}, opens_line_, copies_, last_);
     }
     word_ = spaces_end_ = next;
     opens_line_ = false;
@@ -85,7 +85,7 @@ class Splitter {
   bool opens_line_ = true;
   uint64_t empty_[2] = {0, 0};
   uint64_t copies_;
-  WordTable& table_;
+  CachedWords& words_;
   CountStatistics& statistics_;
 };
 
@@ -112,13 +112,13 @@ __attribute__((target("avx2"))) void split_avx2(std::string_view text, Splitter&
 #undef PIECEWORK_SPLIT_LOOP
 
 // Only Split::words tells ▁ from a space.
-void split(std::string_view text, Split how, uint64_t copies, WordTable& table, CountStatistics& statistics) {
+void split(std::string_view text, Split how, uint64_t copies, CachedWords& words, CountStatistics& statistics) {
   std::string spaced;
   if (how != Split::words && has_space_mark(text)) {
     spaced = replace_marks(text);
     text = spaced;
   }
-  Splitter splitter(text, how, copies, table, statistics);
+  Splitter splitter(text, how, copies, words, statistics);
 #if defined(__x86_64__)
   if (has_avx2()) {
     split_avx2(text, splitter);
@@ -143,7 +143,7 @@ bool contains_unknown_mark(std::string_view text) {
 
 }  // namespace
 
-void queue_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
+void count_document(std::string_view document, bool known_valid, const CountSettings& settings, CachedWords& words,
                     CountStatistics& statistics, uint64_t copies) {
   // Not as a structured binding: clang 14, which `make fuzz` uses on Debian, cannot capture one in a lambda.
   const size_t max_line_bytes = settings.max_line_bytes;
@@ -158,7 +158,7 @@ void queue_document(std::string_view document, bool known_valid, const CountSett
     known_valid = true;
   }
   if (max_line_bytes == 0 && !normalizer && !contains_unknown_mark(document)) {
-    split(document, how, copies, table, statistics);
+    split(document, how, copies, words, statistics);
     return;
   }
   std::string normalized;
@@ -168,7 +168,7 @@ void queue_document(std::string_view document, bool known_valid, const CountSett
       normalizer->normalize(line, normalized);
       line = normalized;
     }
-    split(line, how, copies, table, statistics);
+    split(line, how, copies, words, statistics);
   };
   while (!document.empty()) {
     const size_t end = document.find('\n');
@@ -187,12 +187,6 @@ void queue_document(std::string_view document, bool known_valid, const CountSett
       count_line(line);
     }
   }
-}
-
-void count_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
-                    CountStatistics& statistics, uint64_t copies) {
-  queue_document(document, known_valid, settings, table, statistics, copies);
-  table.flush();
 }
 
 void WordCounter::add(const std::vector<std::string_view>& documents, bool known_valid, uint64_t copies) {
@@ -221,9 +215,8 @@ void WordCounter::add(const std::vector<std::string_view>& documents, bool known
   auto work = [&](Lane& lane) {
     for (size_t group; (group = next.fetch_add(1)) + 1 < starts.size();) {
       for (size_t i = starts[group]; i < starts[group + 1]; ++i) {
-        queue_document(spans[i], known_valid, settings_, lane.table, lane.statistics, copies);
+        count_document(spans[i], known_valid, settings_, lane.words, lane.statistics, copies);
       }
-      lane.table.flush();
     }
   };
   run_on_threads(std::min(lanes_.size(), starts.size() - 1), [&](size_t t) { work(lanes_[t]); });
@@ -235,13 +228,13 @@ void WordCounter::add(const std::vector<std::string_view>& documents, bool known
 
 size_t WordCounter::memory_bytes() const {
   size_t sum = 0;
-  for (const Lane& lane : lanes_) sum += lane.table.memory_bytes();
+  for (const Lane& lane : lanes_) sum += lane.words.memory_bytes();
   return sum;
 }
 
 WordTable WordCounter::finish() {
-  WordTable all = std::exchange(lanes_[0].table, {});
-  for (size_t t = 1; t < lanes_.size(); ++t) all.merge(std::exchange(lanes_[t].table, {}));
+  WordTable all = lanes_[0].words.take();
+  for (size_t t = 1; t < lanes_.size(); ++t) all.merge(lanes_[t].words.take());
   return_freed_memory();  // measured: 60 MB after counting 100 MB of text
   return all;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "count/cached_words.hpp"
 #include "count/word_table.hpp"
 #include "text/normalizer.hpp"
 
@@ -42,13 +43,8 @@ struct CountSettings {
   Split split = Split::words;
 };
 
-// Queues the words of `document` in `table`, each with the count `copies`: the caller flushes the table. The statistics
-// count the document once.
-void queue_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
-                    CountStatistics& statistics, uint64_t copies = 1);
-
-// The same, and flushes.
-void count_document(std::string_view document, bool known_valid, const CountSettings& settings, WordTable& table,
+// Adds the words of `document`, each with the count `copies`. The statistics count the document once.
+void count_document(std::string_view document, bool known_valid, const CountSettings& settings, CachedWords& words,
                     CountStatistics& statistics, uint64_t copies = 1);
 
 // Has one table per thread and merges them at the end. The result is the same for any number of threads and any
@@ -68,7 +64,7 @@ class WordCounter {
 
  private:
   struct alignas(64) Lane {
-    WordTable table;
+    CachedWords words;
     CountStatistics statistics;
   };
   std::vector<Lane> lanes_;

@@ -47,11 +47,11 @@ WordTable any_words(Random& random) {
   REQUIRE(table.total() == words);
   REQUIRE(counts_of(table) == counts_of(three.finish()));
 
-  WordTable limited;
+  CachedWords limited;
   CountStatistics statistics;
   for (const std::string_view view : views)
     count_document(view, false, {1 + random.below(50), nullptr}, limited, statistics);
-  REQUIRE(limited.total() <= words);
+  REQUIRE(limited.take().total() <= words);
 
   const std::vector<uint32_t> order = table.sorted();
   std::set<uint32_t> distinct(order.begin(), order.end());

@@ -206,10 +206,10 @@ struct Counted {
 
 Counted count(std::string_view text, size_t max_line_bytes = 0, bool known_valid = false) {
   const Exact exact(text);
-  WordTable table;
+  CachedWords words;
   Counted counted;
-  count_document(exact.view(), known_valid, {max_line_bytes, nullptr}, table, counted.statistics);
-  counted.counts = counts_of(table);
+  count_document(exact.view(), known_valid, {max_line_bytes, nullptr}, words, counted.statistics);
+  counted.counts = counts_of(words.take());
   return counted;
 }
 

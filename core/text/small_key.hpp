@@ -1,4 +1,4 @@
-// A byte string of up to 15 bytes packed into two words. Most words and pre-tokens are that short.
+// A byte string of up to 15 bytes and a flag packed into two words. Most words and pre-tokens are that short.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 namespace piecework {
 
 struct SmallKey {
-  uint64_t words[2];  // zero-padded; byte 15 holds the length
+  // Bytes 0 to 14 hold the string, zero-padded; byte 15 holds its length and, in the top bit, the flag.
+  uint64_t words[2];
 
   static constexpr size_t kMaxBytes = 15;
 
@@ -24,7 +25,7 @@ struct SmallKey {
   uint64_t hash() const { return multiply_mix(words[0] ^ kMix0, words[1] ^ kMix1); }
 
   // `length` is 1 to kMaxBytes; `readable_end` is the end of the readable memory.
-  static SmallKey from(const char* bytes, size_t length, const char* readable_end) {
+  static SmallKey from(const char* bytes, size_t length, const char* readable_end, bool flag = false) {
     SmallKey key;
     if (readable_end - bytes >= 16) {
       std::memcpy(key.words, bytes, 16);
@@ -36,14 +37,14 @@ struct SmallKey {
       std::memcpy(&key.words[0], bytes, 8);
       key.words[1] = load_up_to_7(bytes + 8, length - 8);
     }
-    key.words[1] |= static_cast<uint64_t>(length) << kLengthShift;
+    key.words[1] |= static_cast<uint64_t>(length) << kLengthShift | (flag ? ShortKey::kFlag : 0);
     return key;
   }
 
-  ShortKey short_key(bool flag) const {
-    const uint64_t length = words[1] >> kLengthShift;
-    return {
-        {words[0], words[1] ^ length << kLengthShift, length << ShortKey::kLengthShift | (flag ? ShortKey::kFlag : 0)}};
+  ShortKey short_key() const {
+    static_assert(kLengthShift == ShortKey::kLengthShift);
+    const uint64_t last_byte = words[1] >> kLengthShift << kLengthShift;
+    return {{words[0], words[1] ^ last_byte, last_byte}};
   }
 
  private:
