@@ -148,6 +148,14 @@ def test_all_unsupported_parts_are_named_at_once(tokenizer: pw.ByteLevelTokenize
         pw.ByteLevelTokenizer.load(tmp_path)
 
 
+def assert_refused(tokenizer: pw.ByteLevelTokenizer, change: Callable[[Any], None], message: str, folder: Path) -> None:
+    content = orjson.loads(tokenizer.json_bytes)
+    change(content)
+    (folder / "tokenizer.json").write_bytes(orjson.dumps(content))
+    with pytest.raises(pw.ModelError, match=message):
+        pw.ByteLevelTokenizer.load(folder)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -160,11 +168,7 @@ def test_all_unsupported_parts_are_named_at_once(tokenizer: pw.ByteLevelTokenize
 def test_damaged_json(
     change: Callable[[Any], None], message: str, tokenizer: pw.ByteLevelTokenizer, tmp_path: Path
 ) -> None:
-    content = orjson.loads(tokenizer.json_bytes)
-    change(content)
-    (tmp_path / "tokenizer.json").write_bytes(orjson.dumps(content))
-    with pytest.raises(pw.ModelError, match=message):
-        pw.ByteLevelTokenizer.load(tmp_path)
+    assert_refused(tokenizer, change, message, tmp_path)
 
 
 def test_a_byte_that_is_no_token(tokenizer: pw.ByteLevelTokenizer, tmp_path: Path) -> None:
@@ -244,11 +248,7 @@ def test_json_that_would_fill_the_memory_or_crash(
     change: Callable[[dict[str, Any]], None], message: str, tokenizer: pw.ByteLevelTokenizer, tmp_path: Path
 ) -> None:
     """Each is a message with the file, and none fills the memory."""
-    content = orjson.loads(tokenizer.json_bytes)
-    change(content)
-    (tmp_path / "tokenizer.json").write_bytes(orjson.dumps(content))
-    with pytest.raises(pw.ModelError, match=message):
-        pw.ByteLevelTokenizer.load(tmp_path)
+    assert_refused(tokenizer, change, message, tmp_path)
 
 
 def test_other_files(tmp_path: Path) -> None:
