@@ -23,7 +23,7 @@ from benchmarks.text import text_path
 
 VOCAB_SIZE = 64_000
 THREADS = 2
-PRE_TOKENIZERS = ("gpt2", "cl100k", "o200k", "tekken", "llama3", "qwen2", "deepseek-v3")
+PRE_TOKENIZERS = ("gpt2", "cl100k", "o200k", "tekken", "llama3", "qwen2", "deepseek-v3", "custom")
 ENCODERS = {
     "piecework": OURS,
     "piecework-arrays": OUR_ARRAYS,
