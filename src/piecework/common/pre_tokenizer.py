@@ -16,7 +16,7 @@ from piecework.errors import InputError, RecipeError
 
 __all__ = ["DIGIT_GROUPS", "SLOW", "DigitGroups", "PreTokenizer"]
 
-SLOW = "a pattern of one's own runs in tokenizers: counting takes more than 40 times as long as with a named one"
+SLOW = "a pattern of one's own runs in tokenizers: counting takes some 40 times as long as with a named one"
 """benchmarks/byte_level.py measures both."""
 
 DigitGroups = Literal["whole", "threes", "ones", "right"]
