@@ -15,7 +15,7 @@
 namespace piecework {
 namespace {
 
-constexpr size_t kSpan = 1 << 18;  // bytes that a thread takes at a time; longer documents are split at a newline
+constexpr size_t kSpan = 1 << 17;  // bytes that a thread takes at a time; longer documents are split at a newline
 
 // Visits the separators of a text in order and queues the words between them.
 class Splitter {

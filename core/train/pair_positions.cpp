@@ -35,7 +35,7 @@ void Trainer::find_pairs() {
     total += std::exchange(pair.positions, 0);
   }
   positions_.resize(total);
-  live_positions_ = total;
+  live_positions_ = listed_positions_ = total;
   visit_pairs([&](uint32_t p, uint32_t left, uint32_t right) {
     const uint32_t i = index_.find(left, right);
     if (i != PairIndex::kNone) positions_[pairs_[i].first + pairs_[i].positions++] = p;

@@ -32,6 +32,8 @@ Documents: TypeAlias = "Sequence[str | bytes] | pyarrow.Array[Any]"
 TextUnit = Literal["block", "line", "file"]
 """The unit of plain text: a block of many lines as unchecked bytes, a line, or the whole file."""
 
+BATCH_BYTES = 1 << 20
+"""A batch stays in the processor's cache while it is read and counted: with 16 MiB, counting took a sixth more CPU time."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # pyarrow's own default. If rows are long, batches are limited by their bytes instead.
 PARQUET_BATCH_ROWS = 65_536
@@ -61,7 +63,7 @@ def open_batches(
     *,
     text_field: str = "text",
     text_unit: TextUnit = "block",
-    batch_bytes: int = 16 << 20,
+    batch_bytes: int = BATCH_BYTES,
     skipped: Skipped | None = None,
     clean_up: CleanUp | None = None,
     limits: Limits | None = None,
