@@ -108,6 +108,8 @@ class WordTable {
   // Takes the entries of the other table without a copy of them.
   void merge(WordTable&& other);
   void scale(uint64_t factor);
+  // The word stays in the table, with the count 0.
+  void clear_count(size_t index) { entry(index).count = 0; }
   // Indices in canonical order: by the bytes of the word, with its ▁ unless it opens a line.
   std::vector<uint32_t> sorted() const;
 

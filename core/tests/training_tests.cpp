@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 #include "train/chunk_text.hpp"
+#include "train/chunks.hpp"
 #include "train/parity_training.hpp"
 #include "train/trainer.hpp"
 #include "words.hpp"
@@ -32,7 +33,11 @@ Pieces characters(const Counts& counts, const TrainingOptions& options) {
 
 Counts chunks(const Counts& counts, const TrainingOptions& options) {
   const WordTable table = table_of(counts);
-  return counts_of(split_into_chunks(table, Alphabet(table, options), options));
+  ChunkedWords found = split_into_chunks(one_table(table), options);
+  keep_within(Alphabet(std::move(found.characters), options), found.chunks);
+  Counts counts = counts_of(found.chunks);
+  std::erase_if(counts, [](const auto& chunk) { return chunk.second == 0; });
+  return counts;
 }
 
 TEST(alphabet_by_count_then_code_point) {

@@ -88,36 +88,39 @@ TrainingForm FormMaker::form(const Word& word) {
   return {false, form_};
 }
 
-Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, const Checkpoint& checkpoint) {
-  FormMaker forms(options);
-  std::vector<uint64_t> counts(kSpaceMark + 1, 0);  // by code point; grows up to the largest one found
-  uint64_t all = 0;
-  tables([&](const WordTable& words) {
-    for (size_t i = 0; i < words.size(); ++i) {
-      if (i % kCheckpoint == 0 && checkpoint) checkpoint();
-      const Word word = words.at(i);
-      const TrainingForm form = forms.form(word);
-      uint64_t length = form.marked;
-      counts[kSpaceMark] += form.marked ? word.count : 0;
-      for (const char *p = form.text.data(), *last = p + form.text.size(); p < last;) {
-        if (*p > ' ') {  // ASCII, as most text is; other bytes are negative as signed characters
-          counts[static_cast<unsigned char>(*p++)] += word.count;
-          ++length;
-          continue;
-        }
-        const Decoded c = decode_utf8(p, last);
-        p += c.length;
-        if (c.code == 0) continue;
-        const char32_t code = c.code == ' ' ? kSpaceMark : c.code;
-        if (code >= counts.size()) counts.resize(std::min<size_t>(code * size_t{2}, kCodePoints));
-        counts[code] += word.count;  // cannot overflow unless the sum of all does, which is checked below
-        ++length;
-      }
-      all = add_counts(all, multiply_counts(length, word.count));
+void CharacterCounts::add(const TrainingForm& form, uint64_t count) {
+  uint64_t length = form.marked;
+  by_code_[kSpaceMark] += form.marked ? count : 0;
+  for (const char *p = form.text.data(), *last = p + form.text.size(); p < last;) {
+    if (*p > ' ') {  // ASCII, as most text is; other bytes are negative as signed characters
+      by_code_[static_cast<unsigned char>(*p++)] += count;
+      ++length;
+      continue;
     }
-  });
+    const Decoded c = decode_utf8(p, last);
+    p += c.length;
+    if (c.code == 0) continue;
+    const char32_t code = c.code == ' ' ? kSpaceMark : c.code;
+    if (code >= by_code_.size()) by_code_.resize(std::min<size_t>(code * size_t{2}, kCodePoints));
+    by_code_[code] += count;  // cannot overflow unless the sum of all does, which is checked below
+    ++length;
+  }
+  total_ = add_counts(total_, multiply_counts(length, count));
+}
 
-  total_ = all;
+CharacterCounts count_characters(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint) {
+  FormMaker forms(options);
+  CharacterCounts characters;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i % kCheckpoint == 0 && checkpoint) checkpoint();
+    const Word word = words.at(i);
+    characters.add(forms.form(word), word.count);
+  }
+  return characters;
+}
+
+Alphabet::Alphabet(CharacterCounts characters, const TrainingOptions& options) : total_(characters.total()) {
+  std::vector<uint64_t>& counts = characters.by_code();
   for (const char32_t code : options.required_chars) {
     if (code < kCodePoints && code >= counts.size()) counts.resize(code + 1);
   }
@@ -126,7 +129,6 @@ Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, con
     if (code != 0 && code < kCodePoints) required[code] = true;
   }
   indices_.assign(counts.size(), kNone);
-  sides_.resize(counts.size());
   std::vector<Character> found;
   for (char32_t code = 1; code < counts.size(); ++code) {
     if (counts[code] || required[code]) found.push_back({code, counts[code]});
@@ -141,7 +143,7 @@ Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, con
   uint64_t covered = 0;
   for (const Character& c : found) {
     if (!options.auto_character_coverage &&
-        static_cast<float>(1.0 * static_cast<double>(covered) / static_cast<double>(all)) >=
+        static_cast<float>(1.0 * static_cast<double>(covered) / static_cast<double>(total_)) >=
             options.character_coverage) {
       break;
     }
@@ -155,11 +157,7 @@ Alphabet::Alphabet(const WordTables& tables, const TrainingOptions& options, con
   for (uint32_t index = 0; index < characters_.size(); ++index) {
     const char32_t code = characters_[index].code;
     indices_[code] = index;
-    const auto [merges, span] = character_rule(code, options);
-    scripts_.push_back(span);
-    sides_[code].merges = merges;
-    sides_[code].left = span.first == kInherited ? kAnyScript : span.first;
-    sides_[code].right = span.last;
+    scripts_.push_back(character_rule(code, options).script);
   }
 }
 

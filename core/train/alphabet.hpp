@@ -1,4 +1,4 @@
-// Prepares word counts for the trainer: selects the characters of the vocabulary, and splits words into chunks.
+// Prepares word counts for the trainer: the form of each word, and the characters of the vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "count/word_table.hpp"
 #include "text/prefix_matcher.hpp"
+#include "text/utf8.hpp"
 
 namespace piecework {
 
@@ -77,39 +78,6 @@ struct CharacterRule {
 };
 CharacterRule character_rule(char32_t code, const TrainingOptions& options);
 
-// The characters of the vocabulary, in its order, with the properties that the merge rules need.
-class Alphabet {
- public:
-  Alphabet(const WordTables& tables, const TrainingOptions& options, const Checkpoint& checkpoint = {});
-  Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint = {})
-      : Alphabet(one_table(words), options, checkpoint) {}
-
-  const std::vector<Character>& characters() const { return characters_; }
-  // The number of characters in the text, boundaries included.
-  uint64_t total() const { return total_; }
-  static constexpr uint32_t kNone = UINT32_MAX;
-  // Defined only for characters of the words, required characters and ▁: the tables have no larger code points.
-  uint32_t index_of(char32_t code) const { return indices_[code]; }
-  ScriptSpan script_span(uint32_t index) const { return scripts_[index]; }
-
-  // What splitting into chunks needs: whether a character can merge at all, and its script towards its left and right
-  // neighbours; kAnyScript fits any neighbour.
-  struct Sides {
-    bool merges = false;
-    uint8_t left = kAnyScript, right = kAnyScript;
-  };
-  // A character that is in no word never merges.
-  Sides sides_of(char32_t code) const { return code < sides_.size() ? sides_[code] : Sides{}; }
-  bool contains(char32_t code) const { return code < indices_.size() && indices_[code] != kNone; }
-
- private:
-  std::vector<Character> characters_;
-  uint64_t total_ = 0;
-  std::vector<uint32_t> indices_;  // by code point
-  std::vector<Sides> sides_;       // by code point
-  std::vector<ScriptSpan> scripts_;
-};
-
 // A word as the trainer sees it: each meta piece is replaced by the boundary. `marked`: a ▁ comes before the text. A
 // space in the text is a ▁ too: tables of whitespace runs or of lines have them.
 struct TrainingForm {
@@ -135,13 +103,42 @@ class FormMaker {
   std::string marked_, form_;
 };
 
-// Splits each word where no merge can happen, and adds up the counts of equal chunks. On 100 MB of text 1.2 million
-// words become 0.5 million chunks. The opens_line flag of a chunk is set when it does NOT start with ▁.
-WordTable split_into_chunks(const WordTables& tables, const Alphabet& alphabet, const TrainingOptions& options,
-                            const Checkpoint& checkpoint = {});
-inline WordTable split_into_chunks(const WordTable& words, const Alphabet& alphabet, const TrainingOptions& options,
-                                   const Checkpoint& checkpoint = {}) {
-  return split_into_chunks(one_table(words), alphabet, options, checkpoint);
-}
+// How often each character occurs in training forms. NUL does not count.
+class CharacterCounts {
+ public:
+  void add(const TrainingForm& form, uint64_t count);
+
+  uint64_t total() const { return total_; }
+  // By code point, up to at least ▁. Required characters may lie above the largest one that was found.
+  std::vector<uint64_t>& by_code() { return by_code_; }
+
+ private:
+  std::vector<uint64_t> by_code_ = std::vector<uint64_t>(kSpaceMark + 1, 0);
+  uint64_t total_ = 0;
+};
+CharacterCounts count_characters(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint);
+
+// The characters of the vocabulary, in its order, with the properties that the merge rules need.
+class Alphabet {
+ public:
+  Alphabet(CharacterCounts characters, const TrainingOptions& options);
+  Alphabet(const WordTable& words, const TrainingOptions& options, const Checkpoint& checkpoint = {})
+      : Alphabet(count_characters(words, options, checkpoint), options) {}
+
+  const std::vector<Character>& characters() const { return characters_; }
+  // The number of characters in the text, boundaries included.
+  uint64_t total() const { return total_; }
+  static constexpr uint32_t kNone = UINT32_MAX;
+  // Defined only for characters of the words, required characters and ▁: the tables have no larger code points.
+  uint32_t index_of(char32_t code) const { return indices_[code]; }
+  ScriptSpan script_span(uint32_t index) const { return scripts_[index]; }
+  bool contains(char32_t code) const { return code < indices_.size() && indices_[code] != kNone; }
+
+ private:
+  std::vector<Character> characters_;
+  uint64_t total_ = 0;
+  std::vector<uint32_t> indices_;  // by code point
+  std::vector<ScriptSpan> scripts_;
+};
 
 }  // namespace piecework

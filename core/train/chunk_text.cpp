@@ -8,7 +8,8 @@
 namespace piecework {
 namespace {
 
-// Indices of the chunks by falling count. Most counts are small: those are sorted with a counting sort.
+// Indices of the chunks by falling count, without those of count 0. Most counts are small: those are sorted with a
+// counting sort.
 std::vector<uint32_t> by_falling_count(const WordTable& chunks) {
   constexpr uint64_t kSmall = 1 << 12;
   std::vector<uint32_t> starts(kSmall + 1, 0), large;
@@ -23,16 +24,17 @@ std::vector<uint32_t> by_falling_count(const WordTable& chunks) {
   std::sort(large.begin(), large.end(),
             [&](uint32_t a, uint32_t b) { return chunks.at(a).count > chunks.at(b).count; });
   uint32_t next = static_cast<uint32_t>(large.size());
-  for (uint64_t count = kSmall; count-- > 0;) {
+  starts[0] = 0;
+  for (uint64_t count = kSmall; count-- > 1;) {
     const uint32_t n = starts[count];
     starts[count] = next;
     next += n;
   }
   std::vector<uint32_t> order(std::move(large));
-  order.resize(chunks.size());
+  order.resize(next);
   for (uint32_t i = 0; i < chunks.size(); ++i) {
     const uint64_t count = chunks.at(i).count;
-    if (count < kSmall) order[starts[count]++] = i;
+    if (count && count < kSmall) order[starts[count]++] = i;
   }
   return order;
 }
@@ -73,6 +75,7 @@ ChunkText::ChunkText(const WordTable& chunks, const Alphabet& alphabet) {
   size_t positions = 1;
   for (size_t i = 0; i < chunks.size(); ++i) {
     const Word chunk = chunks.at(i);
+    if (chunk.count == 0) continue;
     positions += 1 + !chunk.opens_line;
     for (const char c : chunk.bytes) positions += !is_continuation(static_cast<unsigned char>(c));
   }
@@ -100,6 +103,7 @@ ChunkText::ChunkText(const WordTable& pre_tokens, const std::array<uint32_t, 256
   uint64_t all = 0;
   for (size_t i = 0; i < pre_tokens.size(); ++i) {
     const Word pre_token = pre_tokens.at(i);
+    if (pre_token.count == 0) continue;
     positions += 1 + pre_token.bytes.size();
     // No frequency of a pair can overflow if this sum does not.
     all = add_counts(all, multiply_counts(pre_token.bytes.size(), pre_token.count));
@@ -121,6 +125,7 @@ ChunkText::ChunkText(const WordTable& rows, const std::vector<uint32_t>& lengths
   size_t positions = 1;
   uint64_t all = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows.at(i).count == 0) continue;
     size_t length = 0;
     for_each_symbol(rows.at(i), [&](uint32_t symbol) { length += lengths[symbol]; });
     positions += 1 + length;

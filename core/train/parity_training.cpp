@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "text/utf8.hpp"
+#include "train/chunks.hpp"
 #include "train/guessed_training.hpp"
 #include "train/parity_languages.hpp"
 #include "train/training_setup.hpp"
@@ -51,7 +52,8 @@ TrainingResult train_parity_bpe(const WordTable& all_words, const std::vector<Pa
   std::vector<ParityLanguage> parts;
   for (const ParityTables& tables : languages) {
     const auto text_of = [&](const WordTable& words) {
-      const WordTable chunks = split_into_chunks(words, alphabet, options, checkpoint);
+      WordTable chunks = split_into_chunks(one_table(words), options, checkpoint).chunks;
+      keep_within(alphabet, chunks);
       return ParityText(ChunkText(chunks, alphabet), symbols, rule, checkpoint);
     };
     parts.push_back({text_of(*tables.training), text_of(*tables.development),
