@@ -35,9 +35,9 @@ Counts chunks(const Counts& counts, const TrainingOptions& options) {
   const WordTable table = table_of(counts);
   ChunkedWords found = split_into_chunks(one_table(table), options);
   keep_within(Alphabet(std::move(found.characters), options), found.chunks);
-  Counts counts = counts_of(found.chunks);
-  std::erase_if(counts, [](const auto& chunk) { return chunk.second == 0; });
-  return counts;
+  Counts out = counts_of(found.chunks);
+  std::erase_if(out, [](const auto& chunk) { return chunk.second == 0; });
+  return out;
 }
 
 TEST(alphabet_by_count_then_code_point) {

@@ -33,6 +33,7 @@ class ChunkText {
   uint32_t operator[](uint32_t position) const { return symbols_[position]; }
 
   void prefetch(uint32_t position) const { __builtin_prefetch(&symbols_[position]); }
+  void prefetch_count(uint32_t position) const { __builtin_prefetch(&block_counts_[position / kBlock]); }
 
   // The start of the symbol that ends just before `position`, or kNoPosition at a chunk's start.
   uint32_t before(uint32_t position) const {

@@ -181,6 +181,7 @@ class Trainer {
     uint32_t positions = 0;
     uint64_t frequency = 0;
     uint64_t first = 0;
+    uint32_t lowered = PairIndex::kNone;  // the pair that was there before the merge
   };
   struct PairSlot {
     uint32_t merge = 0;  // `index` is valid for this merge only

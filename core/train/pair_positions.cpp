@@ -72,12 +72,17 @@ uint64_t Trainer::apply(const Pair& pair, uint32_t symbol) {
     ++added.positions;
     if (added.mergeable) new_positions_.push_back({index, position});
   };
+  const auto fetch = [&](uint32_t p) {
+    text_.prefetch(p - 1);
+    text_.prefetch(p + span);
+    text_.prefetch_count(p);
+  };
   // Most lists are short, so the first positions are prefetched too.
   const uint64_t end = pair.first + pair.positions;
-  for (uint64_t i = pair.first; i < std::min(pair.first + kAhead, end); ++i) text_.prefetch(positions_[i]);
+  for (uint64_t i = pair.first; i < std::min(pair.first + kAhead, end); ++i) fetch(positions_[i]);
   for (uint64_t i = pair.first; i < end; ++i) {
     if (i % kCheckpoint == 0) checkpoint_();
-    if (i + kAhead < end) text_.prefetch(positions_[i + kAhead]);
+    if (i + kAhead < end) fetch(positions_[i + kAhead]);
     const uint32_t p = positions_[i];
     if (text_[p] != left || text_[p + left_span] != right) continue;
     const uint64_t count = text_.count_at(p);
@@ -136,15 +141,19 @@ void Trainer::lower_frequencies(const Pair& pair, uint32_t symbol) {
       const auto [l, r] = before(new_pairs_[i + kAhead]);
       index_.prefetch(l, r);
     }
-    const NewPair& n = new_pairs_[i];
-    // Two occurrences side by side: the pair between them was lowered already, with (symbol, left) of the first one.
+    NewPair& n = new_pairs_[i];
+    // Two occurrences side by side: the pair between them is lowered already, with (symbol, left) of the first one.
     if (n.other_is_left && n.other == symbol) continue;
     const auto [l, r] = before(n);
-    const uint32_t lowered = index_.find(l, r);
-    if (lowered == PairIndex::kNone) continue;
-    pairs_[lowered].frequency -= n.frequency;
-    if (!pairs_[lowered].positions) continue;
-    pairs_[lowered].occurrences -= n.positions;
+    n.lowered = index_.find(l, r);
+    if (n.lowered != PairIndex::kNone) __builtin_prefetch(&pairs_[n.lowered]);
+  }
+  for (const NewPair& n : new_pairs_) {
+    if (n.lowered == PairIndex::kNone) continue;
+    Pair& lowered = pairs_[n.lowered];
+    lowered.frequency -= n.frequency;
+    if (!lowered.positions) continue;
+    lowered.occurrences -= n.positions;
     live_positions_ -= n.positions;
   }
 }
