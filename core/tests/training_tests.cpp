@@ -40,6 +40,25 @@ Counts chunks(const Counts& counts, const TrainingOptions& options) {
   return out;
 }
 
+TEST(characters_of_chunked_words) {
+  const WordTable words =
+      table_of({{"", 3}, {"▁", 5}, {"a<b>c", 2}, {"▁\u0301a\u0431", 7}, {"▁a\tb\0c"s, 1}, {"x1y", 4}});
+  for (const Pieces& meta : {Pieces{}, {"▁"}, {"<b>", "c"}}) {
+    for (const std::string& delimiter : {""s, "a"s}) {
+      TrainingOptions options;
+      options.meta_pieces = meta;
+      options.pretokenization_delimiter = delimiter;
+      for (const bool suffix : {false, true}) {
+        options.treat_whitespace_as_suffix = suffix;
+        CharacterCounts one_pass = split_into_chunks(one_table(words), options).characters;
+        CharacterCounts alone = count_characters(words, options, {});
+        CHECK_EQUAL(one_pass.total(), alone.total());
+        CHECK(one_pass.by_code() == alone.by_code());
+      }
+    }
+  }
+}
+
 TEST(alphabet_by_count_then_code_point) {
   CHECK_EQUAL(characters({{"bca", 2}, {"\u00E5", 9}, {"c", 1}}, plain()), {"\u00E5", "c", "a", "b"});
 }

@@ -90,8 +90,10 @@ class FormMaker {
  public:
   explicit FormMaker(const TrainingOptions& options);
   TrainingForm form(const Word& word);
-  // Whether a word with this byte may have a form that differs from the word.
+  // Whether a word with this byte may have a form that differs from the word. `changes_all`: every word may, also one
+  // without bytes.
   bool may_change(char byte) const { return changes_all_ || meta_.may_start(byte); }
+  bool changes_all() const { return changes_all_; }
 
  private:
   bool has_match(const Word& word, bool marked) const;

@@ -154,11 +154,12 @@ class ChunkCounter {
     if (word.count == 0) return;
     const bool marked = options_.add_dummy_prefix || !word.opens_line;
     const bool has_mark = marked && mark_merges_;
-    const bool is_cut = simple_.cut(word.bytes, [&](const char* begin, const char* end, size_t characters) {
-      const bool starts_with_mark = has_mark && begin == word.bytes.data();
-      if (characters + starts_with_mark < 2) return;
-      found_.chunks.queue({begin, static_cast<size_t>(end - begin)}, !starts_with_mark, word.count, limit);
-    });
+    const bool is_cut =
+        !forms_.changes_all() && simple_.cut(word.bytes, [&](const char* begin, const char* end, size_t characters) {
+          const bool starts_with_mark = has_mark && begin == word.bytes.data();
+          if (characters + starts_with_mark < 2) return;
+          found_.chunks.queue({begin, static_cast<size_t>(end - begin)}, !starts_with_mark, word.count, limit);
+        });
     const TrainingForm form = is_cut ? TrainingForm{marked, word.bytes} : forms_.form(word);
     found_.characters.add(form, word.count);
     if (!is_cut) cut(form, word.count);
