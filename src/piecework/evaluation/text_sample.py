@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from piecework.corpus.sampling import BUCKETS, Sampler
 from piecework.errors import InputError
-from piecework.evaluation.metrics import Array
 from piecework.evaluation.characters import count_characters
+from piecework.evaluation.metrics import Array
 from piecework.evaluation.word_spacing import unspaced_share
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.pieces import SPACE

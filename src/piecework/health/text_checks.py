@@ -67,9 +67,7 @@ class _Text:
         }
         """The tokens that each character takes: 0 if it has a piece."""
         missing = {
-            language: {
-                each: count for each, count in text.counts.items() if self.costs[each] and each not in _SPACES
-            }
+            language: {each: count for each, count in text.counts.items() if self.costs[each] and each not in _SPACES}
             for language, text in texts.items()
         }
         self.missing = {language: found for language, found in missing.items() if found}
