@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from piecework.common.threads import in_threads
 from piecework.errors import InputError
 from piecework.evaluation.curves import Sizes, is_smaller_size
-from piecework.evaluation.estimates import estimates, size_estimates
+from piecework.evaluation.estimates import estimates
 from piecework.evaluation.evaluation import Evaluation, TokenizerResult
 from piecework.evaluation.metrics import Metric, find_metrics
 from piecework.evaluation.passes import TEXT_TOTALS, Evaluator, PassResult, check_units
@@ -98,12 +98,10 @@ def evaluate_on(
 
     def result(name: str, found: PassResult) -> TokenizerResult:
         totals, plan = found.totals_by_table(), plans[name]
-        by_size = size_estimates(plan, totals, units, metrics) if plan else ()
         return TokenizerResult(
             totals=totals,
             estimates=estimates(named[name], found, totals, units, metrics),
             sizes=plan,
-            size_estimates={(metric.name, size): each for metric, size, each in by_size},
             listed_sizes=sorted(set(listed[name])),
         )
 

@@ -14,7 +14,7 @@ from piecework.common.terms import OVERALL
 from piecework.errors import InputError
 from piecework.evaluation import intervals
 from piecework.evaluation.curves import Curve, Sizes
-from piecework.evaluation.estimates import Estimate
+from piecework.evaluation.estimates import Estimate, size_estimates
 from piecework.evaluation.metrics import SUMS, Array, Metric, UnitKind, find_metrics
 from piecework.evaluation.passes import SIZE_TOTALS, TEXT_TOTALS, TOKEN_TOTALS, TableTotals
 from piecework.evaluation.tables import Table, html_table
@@ -33,8 +33,6 @@ class TokenizerResult:
     estimates: Mapping[str, Sequence[Estimate]]
     """By metric."""
     sizes: Sizes | None
-    size_estimates: Mapping[tuple[str, int], Sequence[Estimate]]
-    """By metric and vocabulary size."""
     listed_sizes: Sequence[int]
     """The sizes that have rows in `Evaluation.sizes`."""
 
@@ -74,14 +72,19 @@ class Evaluation:
     @cached_property
     def sizes(self) -> Table:
         """The same for each requested vocabulary size, for the metrics that every size has."""
-        rows = [
-            _row(name, size, group, metric, result.size_estimates[metric.name, size][number])
-            for name, result in self._results.items()
-            for number, group in enumerate(self._all_groups)
-            for size in result.listed_sizes
-            for metric in self.metric_list
-            if metric.has_curve
-        ]
+        rows = []
+        for name, result in self._results.items():
+            if result.sizes is None:
+                continue
+            found = size_estimates(result.sizes, result.totals, self._units, self.metric_list)
+            by_size = {(metric, size): estimates for metric, size, estimates in found}
+            rows += [
+                _row(name, size, group, metric, by_size[metric, size][number])
+                for number, group in enumerate(self._all_groups)
+                for size in result.listed_sizes
+                for metric in self.metric_list
+                if metric.has_curve
+            ]
         return self._table(rows, "Metrics by vocabulary size")
 
     @property

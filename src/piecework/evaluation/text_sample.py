@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from piecework.corpus.sampling import BUCKETS, Sampler
 from piecework.errors import InputError
+from piecework.evaluation.characters import count_characters
 from piecework.evaluation.metrics import Array
-from piecework.evaluation.word_spacing import unspaced_shares
+from piecework.evaluation.word_spacing import unspaced_share
 from piecework.tokenizer.any_tokenizer import AnyTokenizer
 from piecework.tokenizer.pieces import SPACE
 
@@ -61,7 +62,7 @@ class TextSample:
         """The share of characters, spaces aside, that are of scripts written without spaces."""
         texts = [text.encode("utf-8", "replace").decode() for text in self.texts]
         rows = pa.record_batch({"unit": pa.array(texts, pa.large_string()), "count": pa.array(self.text_counts())})
-        return unspaced_shares([("", rows)])[""]
+        return unspaced_share(count_characters([("", rows)])[""])
 
 
 def document_sample(documents: Sequence[str]) -> TextSample:

@@ -21,8 +21,9 @@ from piecework.counting.files import column_types, with_names
 from piecework.counting.store import stretches
 from piecework.counting.tables import DocumentCounter
 from piecework.errors import InputError
+from piecework.evaluation.characters import TextCharacters, add_characters, count_characters
 from piecework.evaluation.metrics import Array, UnitKind
-from piecework.evaluation.word_spacing import unspaced_shares
+from piecework.evaluation.word_spacing import unspaced_share
 from piecework.study.count_settings import CountSettings
 
 __all__ = ["BLOCKS", "EvaluationUnits", "GroupBy", "UnitCounts", "UnitSource", "count_units"]
@@ -269,8 +270,17 @@ class EvaluationUnits:
     @cached_property
     def unspaced_shares(self) -> dict[str, float]:
         """For each group, the share of its characters, spaces aside, that are of scripts written without spaces."""
-        found = unspaced_shares(self._batches("eval"))
-        return {group: found.get(group, 0.0) for group in self.groups}
+        by_group: dict[str, list[TextCharacters]] = {group: [] for group in self.groups}
+        for subset, characters in self.characters.items():
+            by_group[self._group(subset)].append(characters)
+        return {group: unspaced_share(add_characters(parts)) for group, parts in by_group.items()}
+
+    @cached_property
+    def characters(self) -> dict[SubsetName, TextCharacters]:
+        """The characters of the text as it is, by subset."""
+        if self.by_subset is not None:
+            return self.by_subset.characters
+        return count_characters(self._counts.evaluation_batches(self.languages))
 
     def _arrange(self, blocks: dict[UnitKind, int], *, cut_lines: bool) -> Arrangement:
         if self.by_subset is not None:
@@ -301,18 +311,17 @@ class EvaluationUnits:
         units = _core.UnitSet(finer.units, start, new_groups=new_groups)
         return Arrangement(units, blocks, len(self.groups), self.overall)
 
-    def _batches(self, kind: UnitKind) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The rows of a table with the names of their groups. They are read again on each call."""
-        for subset, batch in self._counts.evaluation_batches(self.languages, plain=kind == "eval_plain"):
-            yield subset.language if self.by == "language" else _group(subset), batch
-
     def _rows(self, kind: UnitKind) -> Iterator[tuple[int, int, pa.RecordBatch]]:
         """Group, bucket, and rows of these."""
-        for name, batch in self._batches(kind):
+        for subset, batch in self._counts.evaluation_batches(self.languages, plain=kind == "eval_plain"):
             rows = _checked(batch, self._counts, pre_tokens=self.pre_tokenizer is not None)
+            group = self.groups.index(self._group(subset))
             buckets = np.from_dlpack(rows["bucket"])
             for start, stop in stretches(buckets):
-                yield self.groups.index(name), int(buckets[start]), rows.slice(start, stop - start)
+                yield group, int(buckets[start]), rows.slice(start, stop - start)
+
+    def _group(self, subset: SubsetName) -> str:
+        return subset.language if self.by == "language" else _group(subset)
 
 
 def _group(subset: SubsetName) -> str:

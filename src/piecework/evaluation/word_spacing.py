@@ -6,16 +6,15 @@ compared with tokens per word of other languages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from itertools import compress
 from typing import Any
 
 import pyarrow as pa
 
-from piecework._core import CharacterCounter
+from piecework.evaluation.characters import TextCharacters
 from piecework.tokenizer.pieces import SPACE
 
-__all__ = ["UNSPACED_SCRIPTS", "UNSPACED_SHARE", "unspaced_shares"]
+__all__ = ["UNSPACED_SCRIPTS", "UNSPACED_SHARE", "unspaced_share"]
 
 UNSPACED_SCRIPTS = (
     "Balinese", "Han", "Hiragana", "Javanese", "Katakana", "Khmer", "Lao", "Myanmar", "New_Tai_Lue", "Tai_Le",
@@ -33,24 +32,15 @@ Japanese 0.70; eight other languages, Korean among them, below 0.0001.
 _UNSPACED = "[" + "".join(rf"\p{{{script}}}" for script in UNSPACED_SCRIPTS) + "]"
 
 
-def unspaced_shares(batches: Iterable[tuple[str, pa.RecordBatch]]) -> dict[str, float]:
-    """The share of characters in unspaced scripts by language, from rows of unit and count; 0 without characters.
+def unspaced_share(text: TextCharacters) -> float:
+    """The share of characters in unspaced scripts; 0 without characters.
 
-    >>> import pyarrow as pa
-    >>> rows = pa.record_batch({"unit": pa.array(["你好", " Python"], pa.large_string()), "count": [3, 1]})
-    >>> unspaced_shares([("zh", rows)])
-    {'zh': 0.5}
+    >>> unspaced_share(TextCharacters({"你": 3, "好": 3, " ": 1, "P": 6}, {}))
+    0.5
     """
-    counters: dict[str, CharacterCounter] = {}
-    for language, rows in batches:
-        counters.setdefault(language, CharacterCounter()).add(rows["unit"], rows["count"].cast(pa.uint64()))
-    return {language: _unspaced_share(counter.characters) for language, counter in counters.items()}
-
-
-def _unspaced_share(characters: Mapping[str, int]) -> float:
     from pyarrow import compute
 
-    unspaced: Any = compute.match_substring_regex(pa.array(list(characters), pa.string()), _UNSPACED)
-    of_scripts = sum(compress(characters.values(), unspaced.to_pylist()))
-    all_characters = sum(characters.values()) - characters.get(" ", 0) - characters.get(SPACE, 0)
+    unspaced: Any = compute.match_substring_regex(pa.array(list(text.counts), pa.string()), _UNSPACED)
+    of_scripts = sum(compress(text.counts.values(), unspaced.to_pylist()))
+    all_characters = sum(text.counts.values()) - text.counts.get(" ", 0) - text.counts.get(SPACE, 0)
     return of_scripts / all_characters if all_characters else 0.0

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
 
-from piecework._core import CharacterCounter
 from piecework.common.percent import format_percent
+from piecework.common.subset_name import SubsetName
+from piecework.evaluation.characters import TextCharacters, add_characters
 from piecework.evaluation.metrics import Array
 from piecework.evaluation.passes import TOKEN_TOTALS, Evaluator
 from piecework.evaluation.units import EvaluationUnits, UnitSource
@@ -40,57 +40,46 @@ _SPACES = frozenset({*"\n\t\r ", SPACE})
 
 def text_findings(tokenizer: Native, counts: UnitSource, use: PieceUse, *, threads: int = 1) -> Iterator[Finding]:
     """The findings on this text; `use` is how often each piece is a token of it."""
-    text = _TextCharacters(tokenizer, counts)
+    units = use.units or EvaluationUnits(counts, ["eval"], list(counts.languages))
+    text = _Text(tokenizer, units.characters)
     yield _characters(tokenizer, text, use)
     yield _breaks(tokenizer, counts, text, use, threads=threads)
     yield from _unused(tokenizer, use)
     yield _one_source(tokenizer, use)
 
 
-class _TextCharacters:
+class _Text:
     """The characters of a text by language, and what those without a piece cost."""
 
-    def __init__(self, tokenizer: Native, counts: UnitSource) -> None:
-        self.languages: dict[str, str] = {}
+    def __init__(self, tokenizer: Native, characters: Mapping[SubsetName, TextCharacters]) -> None:
+        self.languages = {str(subset): subset.language for subset in characters}
         """The language of each subset."""
-        self.costs: dict[str, int] = {}
-        """The tokens that each character takes: 0 if it has a piece."""
-        self.counters: dict[str, CharacterCounter] = {}
-        """By language."""
-        with_missing: dict[str, None] = {}
+        by_language: dict[str, list[TextCharacters]] = {}
+        for subset, text in characters.items():
+            by_language.setdefault(subset.language, []).append(text)
+        texts = {language: add_characters(parts) for language, parts in by_language.items()}
+        every = sorted({each for text in texts.values() for each in text.counts})
         before = len(tokenizer.encode("a"))
-        for subset, batch in counts.evaluation_batches():
-            self.languages[str(subset)] = subset.language
-            counter = self.counters.setdefault(subset.language, CharacterCounter())
-            counter.add(batch["unit"], batch["count"].cast(pa.uint64()))
-            fresh = sorted(counter.characters.keys() - self.costs.keys())
-            split = set(split_characters(tokenizer, fresh))
-            lengths = [len(ids) for ids in tokenizer.encode_batch([f"a{each}" for each in fresh])]
-            self.costs |= {
-                each: max(length - before, 1) if each in split else 0
-                for each, length in zip(fresh, lengths, strict=True)
-            }
-            if any(cost for each, cost in self.costs.items() if each not in _SPACES):
-                with_missing[subset.language] = None
-        self.missing: dict[str, dict[str, int]] = {
-            language: {
-                each: count
-                for each, count in self.counters[language].characters.items()
-                if self.costs[each] and each not in _SPACES
-            }
-            for language in with_missing
+        split = set(split_characters(tokenizer, every))
+        lengths = [len(ids) for ids in tokenizer.encode_batch([f"a{each}" for each in every])]
+        self.costs = {
+            each: max(length - before, 1) if each in split else 0 for each, length in zip(every, lengths, strict=True)
         }
+        """The tokens that each character takes: 0 if it has a piece."""
+        missing = {
+            language: {each: count for each, count in text.counts.items() if self.costs[each] and each not in _SPACES}
+            for language, text in texts.items()
+        }
+        self.missing = {language: found for language, found in missing.items() if found}
         """By language: how often each character without a piece occurs, spaces aside."""
+        self._runs = add_characters(texts.values()).runs
 
-    def run_lengths(self, character: str) -> Counter[int]:
+    def run_lengths(self, character: str) -> dict[int, int]:
         """How many runs of a newline or of a tab have each length."""
-        lengths: Counter[int] = Counter()
-        for counter in self.counters.values():
-            lengths.update({length: count for (each, length), count in counter.runs.items() if each == character})
-        return lengths
+        return {length: count for (each, length), count in self._runs.items() if each == character}
 
 
-def _characters(tokenizer: Native, text: _TextCharacters, use: PieceUse) -> Finding:
+def _characters(tokenizer: Native, text: _Text, use: PieceUse) -> Finding:
     """Characters that become bytes or unknown, by language."""
     costs, known = text.missing, text.costs
     language_tokens = _tokens_by_language(use, text.languages)
@@ -138,7 +127,7 @@ def _tokens_by_language(use: PieceUse, languages: Mapping[str, str]) -> dict[str
     return found
 
 
-def _breaks(tokenizer: Native, counts: UnitSource, text: _TextCharacters, use: PieceUse, *, threads: int) -> Finding:
+def _breaks(tokenizer: Native, counts: UnitSource, text: _Text, use: PieceUse, *, threads: int) -> Finding:
     """Newlines and tabs that become bytes, and what symbols for them save."""
     totals = use.totals
     shares, symbols = {}, []
@@ -172,7 +161,7 @@ def _breaks(tokenizer: Native, counts: UnitSource, text: _TextCharacters, use: P
 
 
 def _saved_by_symbols(
-    tokenizer: Tokenizer, counts: UnitSource, text: _TextCharacters, symbols: Sequence[str], now: int, *, threads: int
+    tokenizer: Tokenizer, counts: UnitSource, text: _Text, symbols: Sequence[str], now: int, *, threads: int
 ) -> int:
     """The tokens that symbols for runs of newlines and of tabs save; the text has `now` tokens without them.
 

@@ -154,12 +154,11 @@ def _toml(text: str) -> str:
 def _near_duplicates(tokenizer: Native) -> Finding:
     learned = list(compress(tokenizer.piece_texts, is_regular(tokenizer)))
     # A character with and without a space is no waste: both are needed.
-    bare = ((text, text.strip(_EDGES)) for text in learned)
-    folded = [(text, each.casefold()) for text, each in bare if len(each) > 1]
+    folded = [bare.casefold() if len(bare) > 1 else "" for bare in (text.strip(_EDGES) for text in learned)]
     variants: dict[str, list[str]] = {}
-    occurrences = Counter(each for _, each in folded)
-    for text, each in folded:
-        if occurrences[each] > 1:
+    occurrences = Counter(folded)
+    for text, each in zip(learned, folded, strict=True):
+        if each and occurrences[each] > 1:
             variants.setdefault(each, []).append(text)
     families = sorted(variants.values(), key=lambda each: (-len(each), each))
     repeated = sum(len(family) - 1 for family in families)
@@ -215,8 +214,8 @@ def _unreachable(tokenizer: Native) -> Finding:
     else:
         reachable = reachable_pieces(tokenizer)
     kinds = ("normal", "user_defined") if isinstance(tokenizer, Tokenizer) else ("normal",)
-    pieces = [tokenizer.pieces[i] for i in np.flatnonzero(~reachable)]
-    names = tuple(piece.text for piece in pieces if piece.type in kinds)
+    texts, types = tokenizer.piece_texts, tokenizer._types
+    names = tuple(texts[i] for i in np.flatnonzero(~reachable).tolist() if types[i] in kinds)
     if not names:
         return Finding("unreachable", "pass", "some text encodes to every learned piece")
     return Finding(

@@ -24,7 +24,7 @@ from piecework.results.folder import TOKENIZERS_FOLDER
 from piecework.results.state import State, key_of
 from piecework.study.study import Study
 from piecework.tokenizer.byte_level import SAVED_FILES, ByteLevelTokenizer
-from piecework.tokenizer.export import export_hf, export_sentencepiece
+from piecework.tokenizer.export import export_both
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.trained import TrainedTokenizer, load_trained
 from piecework.training.base import Base
@@ -264,8 +264,7 @@ def _save_all(tokenizer: TrainedTokenizer, folder: Path) -> list[Path]:
         tokenizer.save(folder, force=True)
         files = {folder / name for name in SAVED_FILES}
     else:
-        exports = [export_sentencepiece(tokenizer, folder, force=True), export_hf(tokenizer, folder, force=True)]
-        files = {path for each in exports for path in each.files}
+        files = {*export_both(tokenizer, folder, force=True)}
     if (frequencies := merge_frequencies(tokenizer)) is not None:
         files.add(write_frequencies(frequencies, folder))
     return sorted(files)

@@ -212,8 +212,8 @@ def _pieces(tokenizer: TrainedTokenizer, evaluation: Evaluation) -> Table:
     columns: dict[str, Any] = {
         "id": np.arange(tokenizer.vocab_size),
         "piece": pieces.texts,
-        "score": [piece.score for piece in tokenizer.pieces],
-        "type": [piece.type for piece in tokenizer.pieces],
+        "score": tokenizer._scores,
+        "type": tokenizer._types,
         "group": pa.array(GROUP_ORDER).take(pieces.groups),
         "characters": pieces.characters,
         "rank": pa.array(ranks, mask=ranks < 0),

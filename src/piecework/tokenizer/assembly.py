@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, zip_longest
+from operator import neg
 from typing import TypeVar
 
 from piecework._core import Vocabulary
@@ -55,7 +56,7 @@ def assemble(parts: VocabularyParts) -> tuple[Vocabulary, list[str]]:
     """
     meta = parts.meta
     texts = [*parts.merges, *parts.characters]
-    scores = [-float(i) for i in range(len(texts))]
+    scores = list(map(neg, map(float, range(len(texts)))))
     if parts.runs is not None:
         learned = set(WHITESPACE_RUNS).intersection(texts)
         for run, score in whitespace_runs(parts.runs, first_score=-float(len(texts))):

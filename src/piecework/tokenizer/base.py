@@ -68,6 +68,10 @@ class BaseTokenizer:
     def _texts(self) -> list[str]:
         return self._vocabulary.texts
 
+    @property
+    def _scores(self) -> list[float]:
+        return self._vocabulary.scores
+
     @cached_property
     def _types(self) -> list[PieceType]:
         return [TYPE_NAMES[kind] for kind in self._vocabulary.types]
@@ -122,7 +126,7 @@ class BaseTokenizer:
     @cached_property
     def pieces(self) -> list[Piece]:
         """The vocabulary in the order of ids."""
-        return make_pieces(self._texts, self._vocabulary.scores, self._types)
+        return make_pieces(self._texts, self._scores, self._types)
 
     @cached_property
     def _meta_pieces(self) -> list[Piece]:

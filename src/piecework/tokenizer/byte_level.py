@@ -20,7 +20,7 @@ from piecework.tokenizer.byte_level_files import load_model, ranks_bytes
 from piecework.tokenizer.byte_level_json import config_bytes, json_bytes
 from piecework.tokenizer.byte_level_model import ByteLevelModel, Merge
 from piecework.tokenizer.id_arrays import IdArrays, encode_flat, flat_ids
-from piecework.tokenizer.pieces import Piece
+from piecework.tokenizer.pieces import Piece, make_pieces
 from piecework.tokenizer.tokens import Column, Token, Tokens
 
 __all__ = ["SAVED_FILES", "ByteLevelTokenizer"]
@@ -171,6 +171,14 @@ class ByteLevelTokenizer:
     @cached_property
     def pieces(self) -> list[Piece]:
         """The vocabulary in the order of ids."""
+        return make_pieces(self.piece_texts, self._scores, self._types)
+
+    @property
+    def _scores(self) -> list[float]:
+        return [-float(number) for number in range(self.vocab_size)]
+
+    @cached_property
+    def _types(self) -> list[PieceType]:
         special = {*self.model.special_tokens.values()}
         added = {*self.model.added_tokens.values()}
 
@@ -183,7 +191,7 @@ class ByteLevelTokenizer:
                 return "byte"
             return "normal" if self.model.tokens[number] else "unused"
 
-        return [Piece(number, text, -float(number), kind(number)) for number, text in enumerate(self.piece_texts)]
+        return list(map(kind, range(self.vocab_size)))
 
     def encode(self, text: str | bytes, *, allowed_special: AllowedSpecial = ()) -> list[int]:
         """The ids of `text`. The text of a special token is plain text unless `allowed_special` has it."""

@@ -16,7 +16,7 @@ from piecework.tokenizer.token_bytes import token_bytes_file
 from piecework.tokenizer.tokenizer import Tokenizer
 from piecework.tokenizer.tokenizer_json import caveats
 
-__all__ = ["FORMATS", "Export", "ExportFormat", "export", "export_hf", "export_llama", "export_sentencepiece"]
+__all__ = ["FORMATS", "Export", "ExportFormat", "export", "export_both", "export_hf", "export_llama"]
 
 ExportFormat = Literal["hf", "sentencepiece", "llama", "tiktoken", "token-bytes"]
 FORMATS: tuple[ExportFormat, ...] = ("hf", "sentencepiece", "llama", "tiktoken", "token-bytes")
@@ -68,15 +68,19 @@ def export_hf(
 
     The SentencePiece model has two names, because `GPTSw3Tokenizer` and other classes look for one of them.
     """
-    contents = hf_files(tokenizer, chat_template=chat_template)
-    contents |= {"tokenizer.model": tokenizer.model_bytes, "spiece.model": tokenizer.model_bytes}
+    contents = _hf_contents(tokenizer, chat_template=chat_template)
     return _write(contents, folder, force=force, caveats=tuple(caveats(tokenizer)))
 
 
 def export_sentencepiece(tokenizer: Tokenizer, folder: str | Path, *, force: bool = False) -> Export:
     """For SentencePiece itself: `tokenizer.model` and `tokenizer.vocab`."""
-    contents = {"tokenizer.model": tokenizer.model_bytes, "tokenizer.vocab": tokenizer._vocabulary.vocab_text()}
-    return _write(contents, folder, force=force)
+    return _write(_sentencepiece_contents(tokenizer), folder, force=force)
+
+
+def export_both(tokenizer: Tokenizer, folder: str | Path, *, force: bool = False) -> tuple[Path, ...]:
+    """The files for SentencePiece and for `transformers`, in one step; returns their paths."""
+    contents = _sentencepiece_contents(tokenizer) | _hf_contents(tokenizer)
+    return _write(contents, folder, force=force).files
 
 
 def export_llama(tokenizer: Tokenizer, folder: str | Path, *, force: bool = False) -> Export:
@@ -102,6 +106,15 @@ def export_llama(tokenizer: Tokenizer, folder: str | Path, *, force: bool = Fals
 def export_token_bytes(tokenizer: Tokenizer | ByteLevelTokenizer, folder: str | Path, *, force: bool = False) -> Export:
     """For training code: `token_bytes.npy` has the number of bytes of each id, to compute bits per byte."""
     return _write({"token_bytes.npy": token_bytes_file(tokenizer)}, folder, force=force)
+
+
+def _hf_contents(tokenizer: Tokenizer, *, chat_template: str | None = None) -> dict[str, bytes]:
+    contents = hf_files(tokenizer, chat_template=chat_template)
+    return contents | {"tokenizer.model": tokenizer.model_bytes, "spiece.model": tokenizer.model_bytes}
+
+
+def _sentencepiece_contents(tokenizer: Tokenizer) -> dict[str, bytes]:
+    return {"tokenizer.model": tokenizer.model_bytes, "tokenizer.vocab": tokenizer._vocabulary.vocab_text()}
 
 
 def _write(contents: Mapping[str, bytes], folder: str | Path, *, force: bool, caveats: tuple[str, ...] = ()) -> Export:

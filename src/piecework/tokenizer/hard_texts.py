@@ -134,7 +134,7 @@ def _part(rng: random.Random, learned: Sequence[str], symbols: Sequence[str], sp
 
 
 def _texts(tokenizer: Tokenizer | ByteLevelTokenizer, kind: str) -> list[str]:
-    return [piece.text for piece in tokenizer.pieces if piece.type == kind]
+    return [text for text, each in zip(tokenizer.piece_texts, tokenizer._types, strict=True) if each == kind]
 
 
 def _read(path: Path) -> str:

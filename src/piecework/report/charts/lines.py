@@ -113,11 +113,13 @@ class LineChart:
         """Invisible strips whose tooltips list the values of all curves, highest first."""
         parts = []
         strip = (x.end - x.start) / TOOLTIPS
-        for number in range(TOOLTIPS):
-            wanted = x.low + (number + 0.5) / TOOLTIPS * (x.high - x.low)
+        middles = x.low + (np.arange(TOOLTIPS) + 0.5) / TOOLTIPS * (x.high - x.low)
+        # All strips at once, because a search first converts all points of the curve.
+        nearest = [np.searchsorted(line.x, middles).clip(max=len(line.x) - 1).tolist() for line in lines]
+        for number, wanted in enumerate(middles.tolist()):
             values: list[tuple[float, str]] = []
-            for line in lines:
-                index = min(int(np.searchsorted(line.x, wanted)), len(line.x) - 1)
+            for line, indices in zip(lines, nearest, strict=True):
+                index = indices[number]
                 if np.isfinite(line.y[index]) and abs(float(line.x[index]) - wanted) <= (x.high - x.low) / TOOLTIPS:
                     values.append((float(line.y[index]), line.label))
                     found = float(line.x[index])
