@@ -58,7 +58,9 @@ class Reader {
   // False at the end of the block. Other characters that Python's strip() removes are not skipped: a line with them
   // needs a closer look.
   bool skip_blank_lines() {
-    while (at_ < last_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
+    for (; at_ < last_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n'); ++at_) {
+      documents_.newlines += *at_ == '\n';  // there is none inside of an object
+    }
     return at_ < last_;
   }
   void skip_spaces() {
