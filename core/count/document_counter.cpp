@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "count/spill_file.hpp"
+#include "system/growing_array.hpp"
 #include "text/sort_by_text.hpp"
 #include "text/utf8.hpp"
 
@@ -143,7 +144,8 @@ std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
   std::array<size_t, 513> starts{};
   for (size_t i = 0; i < table.size(); ++i) ++starts[group_of(unit_at(table, i)) + 1];
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
-  std::vector<TextIndex> keyed(table.size());
+  GrowingArray<TextIndex> keyed;
+  keyed.resize(table.size());
   auto next = starts;
   for (uint32_t i = 0; i < table.size(); ++i) {
     const CountedUnit unit = unit_at(table, i);
