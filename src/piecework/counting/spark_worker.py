@@ -69,7 +69,10 @@ class CountTask:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """The search for reference cycles goes over all that Spark has imported, and records have none."""
+    """The search for reference cycles goes over all that Spark has imported, and records have none.
+
+    Spark searches after each task: without freezing, this took a quarter of the time of sampling 1 %.
+    """
     import gc
 
     was_enabled = gc.isenabled()
@@ -77,6 +80,8 @@ def _no_garbage_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():  # once in a process: now all is imported
+            gc.freeze()
         if was_enabled:
             gc.enable()
 
