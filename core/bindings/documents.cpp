@@ -76,9 +76,10 @@ CutText cut_by(nb::object split) {
 
 auto side_of(const PlacedSide& side) { return std::tuple{side.documents, side.characters, side.bytes}; }
 
-// The offsets and the text of a large_utf8 column; nothing if the block is not valid UTF-8, or `find` finds nothing.
+// The offsets and the text of a large_utf8 column, and the number of newlines of the block; nothing if the block is not
+// valid UTF-8, or `find` finds nothing.
 template <class Find>
-std::optional<std::tuple<View<int64_t>, View<uint8_t>>> documents_of(nb::bytes block, const Find& find) {
+std::optional<std::tuple<View<int64_t>, View<uint8_t>, size_t>> documents_of(nb::bytes block, const Find& find) {
   std::optional<LineDocuments> found;
   {
     const std::string_view text(block.c_str(), block.size());
@@ -86,7 +87,8 @@ std::optional<std::tuple<View<int64_t>, View<uint8_t>>> documents_of(nb::bytes b
     if (find_invalid_utf8(text) == text.size()) found = find(text);
   }
   if (!found) return std::nullopt;
-  return std::tuple{to_view<int64_t>(std::move(found->offsets)), to_view<uint8_t>(std::move(found->data))};
+  return std::tuple{to_view<int64_t>(std::move(found->offsets)), to_view<uint8_t>(std::move(found->data)),
+                    found->newlines};
 }
 
 auto line_documents(nb::bytes block) {

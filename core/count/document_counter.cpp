@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "count/spill_file.hpp"
+#include "system/growing_array.hpp"
 #include "text/sort_by_text.hpp"
 #include "text/utf8.hpp"
 
@@ -143,7 +144,9 @@ std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
   std::array<size_t, 513> starts{};
   for (size_t i = 0; i < table.size(); ++i) ++starts[group_of(unit_at(table, i)) + 1];
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
-  std::vector<TextIndex> keyed(table.size());
+  GrowingArray<TextIndex> keyed, other;
+  keyed.resize(table.size());
+  other.reserve(table.size());
   auto next = starts;
   for (uint32_t i = 0; i < table.size(); ++i) {
     const CountedUnit unit = unit_at(table, i);
@@ -152,7 +155,7 @@ std::vector<uint32_t> DocumentCounter::sorted_units(const WordTable& table) {
   for (size_t group = 0; group + 1 < starts.size(); ++group) {
     const std::span same_group(keyed.begin() + static_cast<ptrdiff_t>(starts[group]),
                                starts[group + 1] - starts[group]);
-    sort_by_text(same_group, [&](uint32_t i) { return unit_at(table, i).bytes; });
+    sort_by_text(same_group, other.begin(), [&](uint32_t i) { return unit_at(table, i).bytes; });
   }
   std::vector<uint32_t> order(keyed.size());
   std::transform(keyed.begin(), keyed.end(), order.begin(), [](const TextIndex& unit) { return unit.index; });

@@ -1,5 +1,6 @@
 #include "text/json_documents.hpp"
 
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -14,6 +15,14 @@ namespace {
 
 constexpr int kMaxDepth = 100;
 constexpr size_t kStep = 16;
+
+// What a letter after a backslash stands for; zero for other letters. `u` is read by Reader::escape().
+constexpr std::array<char, 256> kEscapes = [] {
+  constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
+  std::array<char, 256> meanings{};
+  for (size_t i = 0; i < kLetters.size(); ++i) meanings[static_cast<unsigned char>(kLetters[i])] = kMeanings[i];
+  return meanings;
+}();
 
 bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
 
@@ -58,7 +67,9 @@ class Reader {
   // False at the end of the block. Other characters that Python's strip() removes are not skipped: a line with them
   // needs a closer look.
   bool skip_blank_lines() {
-    while (at_ < last_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
+    for (; at_ < last_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n'); ++at_) {
+      documents_.newlines += *at_ == '\n';  // there is none inside of an object
+    }
     return at_ < last_;
   }
   void skip_spaces() {
@@ -171,14 +182,7 @@ class Reader {
     if (at_ == last_ || *at_ != '"') return false;
     ++at_;
     for (;;) {
-      while (static_cast<size_t>(last_ - at_) >= kStep) {
-        std::memcpy(out_ + size_, at_, kStep);
-        const size_t plain = leading_plain(at_);
-        at_ += plain;
-        size_ += plain;
-        if (plain < kStep) break;
-      }
-      while (at_ < last_ && is_plain(*at_)) out_[size_++] = *at_++;
+      copy_plain();
       if (at_ == last_) return false;
       if (*at_ == '"') {
         ++at_;
@@ -188,13 +192,31 @@ class Reader {
     }
   }
 
+  // Copies up to the first character that is not plain. Steps of a fixed length, in local variables, so that the
+  // processor need not wait for one step to begin the next: with `at += plain` alone, reading took a third longer.
+  void copy_plain() {
+    const char* at = at_;
+    char* out = out_ + size_;
+    for (; static_cast<size_t>(last_ - at) >= kStep; at += kStep, out += kStep) {
+      std::memcpy(out, at, kStep);
+      const size_t plain = leading_plain(at);
+      if (plain < kStep) {
+        at += plain;
+        out += plain;
+        break;
+      }
+    }
+    while (at < last_ && is_plain(*at)) *out++ = *at++;
+    at_ = at;
+    size_ = static_cast<size_t>(out - out_);
+  }
+
   bool escape() {
-    static constexpr std::string_view kLetters = "\"\\/bfnrt", kMeaning = "\"\\/\b\f\n\r\t";
     if (last_ - at_ < 2) return false;
     const char letter = at_[1];
     at_ += 2;
-    if (const size_t index = kLetters.find(letter); index != kLetters.npos) {
-      out_[size_++] = kMeaning[index];
+    if (const char meaning = kEscapes[static_cast<unsigned char>(letter)]) {
+      out_[size_++] = meaning;
       return true;
     }
     char32_t code = 0;

@@ -12,10 +12,11 @@
 
 namespace piecework {
 
-// The columns of an Arrow large_utf8 array.
+// The columns of an Arrow large_utf8 array, and the number of newlines of the block.
 struct LineDocuments {
   std::vector<int64_t> offsets{0};
   std::string data;
+  size_t newlines = 0;
 };
 
 inline bool is_blank(std::string_view text) {
@@ -33,9 +34,10 @@ inline LineDocuments find_line_documents(std::string_view block) {
   LineDocuments lines;
   lines.data.reserve(block.size());
   while (!block.empty()) {
-    const size_t end = std::min(block.find('\n'), block.size());
+    const size_t newline = block.find('\n'), end = std::min(newline, block.size());
     std::string_view line = block.substr(0, end);
     block.remove_prefix(std::min(end + 1, block.size()));
+    lines.newlines += newline != block.npos;
     if (is_blank(line)) continue;
     if (line.ends_with('\r')) line.remove_suffix(1);
     lines.data += line;

@@ -10,7 +10,13 @@ size_t find_invalid_utf8(std::string_view text) {
   const char* const last = first + text.size();
   const char* p = first;
   while (p < last) {
-    // Real text is mostly ASCII, also in languages with many accents: skip it eight bytes at a time.
+    // Real text is mostly ASCII, also in languages with many accents: skip it 16 bytes at a time, then eight.
+    while (last - p >= 16) {
+      uint64_t blocks[2];
+      std::memcpy(blocks, p, 16);
+      if ((blocks[0] | blocks[1]) & 0x8080808080808080ULL) break;
+      p += 16;
+    }
     while (last - p >= 8) {
       uint64_t block;
       std::memcpy(&block, p, 8);

@@ -182,12 +182,14 @@ def test_which_jsonl_is_read_in_the_core() -> None:
         columns = _core.json_documents(block, "text", longest=longest)
         if columns is None:
             return None
-        offsets, data = columns
+        offsets, data, newlines = columns
+        assert newlines == block.count(b"\n")
         return [bytes(data[start:stop]).decode() for start, stop in pairwise(offsets)]
 
     plain = [FIELDS[number] for number in (0, 1, 2, 4, 5, 6, 8)]
     assert texts(plain) == [json.loads(line)["text"] for line in plain if line.strip()]
     assert texts(plain, longest=5) is None
+    assert texts(["", *plain, "", " ", ""]) == texts(plain)
     assert texts([]) == []
     for line in BROKEN:
         assert texts([plain[0], line]) is None, line

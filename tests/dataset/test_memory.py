@@ -3,6 +3,7 @@
 import os
 import re
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,16 +20,16 @@ from piecework.errors import InputError
 
 
 class _Peak:
-    """The largest memory that this process's new children held at one moment.
+    """The largest memory that this process's new children, and theirs, held at one moment.
 
-    Other tests may have left a JVM; and between fork and exec a child has this process's memory, and its command line.
+    Pages that they share count once. Other tests may have left a JVM; and between fork and exec a child has this
+    process's memory, and its command line.
     """
 
     def __init__(self) -> None:
         self.size_bytes = 0
-        self._children = Path(f"/proc/self/task/{os.getpid()}/children")
         self._own_command = Path("/proc/self/cmdline").read_bytes()
-        self._earlier = set(self._children.read_text().split())
+        self._earlier = set(_descendants(os.getpid()))
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch)
 
@@ -43,15 +44,27 @@ class _Peak:
     def _watch(self) -> None:
         while not self._done.wait(0.01):
             total = 0
-            for pid in set(self._children.read_text().split()) - self._earlier:
+            for pid in set(_descendants(os.getpid())) - self._earlier:
                 try:
                     if Path(f"/proc/{pid}/cmdline").read_bytes() == self._own_command:
                         continue
-                    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-                except (OSError, IndexError):
+                    memory = Path(f"/proc/{pid}/smaps_rollup").read_text()
+                except OSError:
                     continue
-                total += pages * os.sysconf("SC_PAGE_SIZE")
+                if found := re.search(r"^Pss: +(\d+) kB", memory, re.MULTILINE):
+                    total += int(found[1]) * 1024
             self.size_bytes = max(self.size_bytes, total)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = path.read_text().split()
+        except OSError:
+            continue
+        for child in map(int, children):
+            yield child
+            yield from _descendants(child)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +78,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {suffix: folder / f"a.{suffix}" for suffix in ("jsonl", "parquet")}
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs /proc")
 @pytest.mark.parametrize(
     ("source", "options"),
     [

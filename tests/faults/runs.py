@@ -31,16 +31,21 @@ def start(study: Path, out: Path, **options: object) -> "subprocess.Popen[bytes]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def children(pid: int) -> list[int]:
-    """The processes that `pid` has started for counting, and that still run. Other tests may have started others."""
+def workers(pid: int) -> list[int]:
+    """The processes that count for `pid`, and that still run."""
+    return [worker for server in servers(pid) for worker in servers(server)]
+
+
+def servers(pid: int) -> list[int]:
+    """The processes that start the workers of `pid`, and that still run. Other tests may have other children."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, parent = path.read_text().rpartition(")")[2].split()[:2]
-            counts = b"piecework.counting.processes" in path.with_name("cmdline").read_bytes()
+            serves = b"piecework.counting.worker_process" in path.with_name("cmdline").read_bytes()
         except OSError:
             continue
-        if int(parent) == pid and state != "Z" and counts:
+        if int(parent) == pid and state != "Z" and serves:
             found.append(int(path.parent.name))
     return found
 

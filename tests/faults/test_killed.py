@@ -13,7 +13,7 @@ import pytest
 
 from cli.command import COMMAND, environment
 from counting.corpora import RESULTS, made_up_corpus, make_study, result_bytes, write_corpus
-from faults.runs import STUDY, children, is_running, start, wait_until
+from faults.runs import STUDY, is_running, servers, start, wait_until, workers
 from piecework.counting.local import count
 from piecework.errors import InputError
 
@@ -60,11 +60,11 @@ def test_killed_at_20_random_moments(study: Path, expected: dict[str, bytes], tm
         try:
             process.wait(timeout=generator.uniform(0.2, 1.0) * whole_s)
         except subprocess.TimeoutExpired:
-            workers = children(process.pid)
+            counting = [*servers(process.pid), *workers(process.pid)]
             process.kill()
             process.communicate()
             kills += 1
-            wait_until(lambda workers=workers: not any(map(is_running, workers)))  # type: ignore[misc]
+            wait_until(lambda counting=counting: not any(map(is_running, counting)))  # type: ignore[misc]
             shards = len([path for path in out.glob("counts/.partial/*") if not path.name.startswith(".")])
             seen.add(shards)
             assert not (out / "counts" / "counts.json").exists() or result_bytes(out, ALL_RESULTS) == expected
@@ -117,7 +117,7 @@ def test_a_worker_that_is_killed(study: Path, expected: dict[str, bytes], tmp_pa
 
     def progress(stage: str, done: int, _total: int) -> None:
         if stage == when and (done or when == "merging") and not killed:
-            killed.append(children(os.getpid())[0])
+            killed.append(workers(os.getpid())[0])
             os.kill(killed[0], signal.SIGKILL)
 
     count(make_study(study.parent), out=tmp_path, progress=progress, warn=warnings.append, **SMALL_SHARDS)
@@ -131,22 +131,54 @@ def test_workers_that_are_killed_again_and_again(study: Path, expected: dict[str
     stop = threading.Event()
 
     def kill_all() -> None:
-        while not stop.wait(0.05):
-            for pid in children(os.getpid()):
+        while not stop.wait(0.002):
+            for pid in workers(os.getpid()):
                 os.kill(pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill_all)
     killer.start()
     try:
-        with pytest.raises(InputError, match=r"-0000.*2 processes died while working on it.*SIGKILL.*fewer --threads"):
+        with pytest.raises(
+            InputError, match=r"(-0000|merging).*2 processes died while working on it.*SIGKILL.*fewer --threads"
+        ):
             count(make_study(study.parent), out=tmp_path, warn=lambda _: None, **SMALL_SHARDS)
     finally:
         stop.set()
         killer.join()
-    assert not children(os.getpid())
+    assert not servers(os.getpid())
     assert not list(tmp_path.rglob("*unfinished*"))
     count(make_study(study.parent), out=tmp_path, **SMALL_SHARDS)
     assert_complete(tmp_path, expected)
+
+
+def test_the_process_that_starts_the_workers_is_killed(study: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
+    warnings: list[str] = []
+    killed: list[int] = []
+
+    def progress(stage: str, done: int, _total: int) -> None:
+        if stage == "counting" and done and not killed:
+            killed.extend([*servers(os.getpid()), *workers(os.getpid())])
+            os.kill(killed[0], signal.SIGKILL)
+            wait_until(lambda: not any(map(is_running, killed)))  # workers end with it
+
+    count(make_study(study.parent), out=tmp_path, progress=progress, warn=warnings.append, **SMALL_SHARDS)
+    assert len(killed) > 1
+    assert_complete(tmp_path, expected)
+    assert all("the process that worked on it ended together with the process that" in each for each in warnings)
+    assert not servers(os.getpid())
+
+
+def test_workers_that_cannot_be_started(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("piecework.counting.local.PRELOAD", ["piecework.no_such_module"])
+    with pytest.raises(InputError, match=r"(?s)cannot start a process: it ended with exit code 1.*no_such_module"):
+        count(make_study(study.parent), out=tmp_path, **SMALL_SHARDS)
+
+
+def test_where_workers_are_not_forked(
+    study: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("piecework.counting.processes.FORKS", False)
+    test_a_worker_that_is_killed(study, expected, tmp_path, "counting")
 
 
 @pytest.fixture(scope="module")
@@ -168,14 +200,15 @@ def test_ctrl_c(long_study: Path, tmp_path: Path) -> None:
         command, cwd=tmp_path, stderr=subprocess.PIPE, env=environment(), text=True, start_new_session=True
     )
     wait_until(lambda: bool(list(tmp_path.rglob("*unfinished*"))))
-    workers = children(process.pid)
-    assert len(workers) == 2
+    counting = workers(process.pid)
+    assert len(counting) == 2
+    counting += servers(process.pid)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 130, stderr
     assert stderr.strip().endswith("interrupted")
     assert "Traceback" not in stderr
-    assert not any(map(is_running, workers))
+    assert not any(map(is_running, counting))
     assert not list(tmp_path.rglob("*unfinished*"))
     assert not list(tmp_path.rglob(".lock"))
 
@@ -185,7 +218,7 @@ def test_a_second_process_is_refused(long_study: Path, tmp_path: Path) -> None:
     try:
         wait_until((tmp_path / "counts" / ".lock").exists)
         wait_until(lambda: bool(list(tmp_path.rglob("*unfinished*"))))
-        stopped = [process.pid, *children(process.pid)]
+        stopped = [process.pid, *servers(process.pid), *workers(process.pid)]
         for pid in stopped:  # so that the first process cannot end before the second one is refused
             os.kill(pid, signal.SIGSTOP)
         message = rf"another process \({process.pid}\) is at work in this folder; wait for it to end"

@@ -152,14 +152,21 @@ def _check_unchanged(file: InputFile) -> None:
         raise InputError(f"{file.path}: changed while it was read; run the command again when nothing writes to it")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Block:
-    """Whole lines without the byte order mark, how many bytes and lines they are, and how many lines came before."""
+    """Whole lines without the byte order mark, how many stored bytes they took, and how many lines came before."""
 
     data: bytes
     read_bytes: int
-    lines: int
     lines_before: int
+    known_lines: int | None = None
+    """Set by a reader that has counted them."""
+
+    @property
+    def lines(self) -> int:
+        if self.known_lines is None:
+            self.known_lines = _core.count_newlines(self.data)  # bytes.count took 0.15 s for 400 MB
+        return self.known_lines
 
 
 def _blocks(part: Slice, reading: _Reading) -> Iterator[_Block]:
@@ -182,9 +189,9 @@ def _blocks(part: Slice, reading: _Reading) -> Iterator[_Block]:
             reading.skipped.add(str(file.path), Reason.TOO_LONG, [lines_before + line + 1 for line in block.long_lines])
         starts_file = index == part.start == 0
         data = block.data.removeprefix(BYTE_ORDER_MARK) if starts_file else block.data
-        lines = _core.count_newlines(data)  # bytes.count took 0.15 s for 400 MB
-        yield _Block(data, block.read_bytes, lines, lines_before)
-        lines_before += lines
+        found = _Block(data, block.read_bytes, lines_before)
+        yield found
+        lines_before += found.lines
 
 
 def _read_text(part: Slice, reading: _Reading) -> Iterator[Batch]:
@@ -209,7 +216,8 @@ def _read_lines(part: Slice, reading: _Reading) -> Iterator[Batch]:
         if reading.lines_as_arrow and not has_long_word(block.data, reading.limits.word_bytes):
             columns = _core.line_documents(block.data)
             if columns is not None:
-                yield Batch(part.file, _strings(columns), block.read_bytes, block.lines)
+                offsets, data, block.known_lines = columns
+                yield Batch(part.file, _strings(offsets, data), block.read_bytes, block.lines)
                 continue
         try:
             texts: Iterable[str | None] = block.data.decode().split("\n")
@@ -227,11 +235,11 @@ def _read_lines(part: Slice, reading: _Reading) -> Iterator[Batch]:
         yield Batch(part.file, documents, block.read_bytes, block.lines)
 
 
-def _strings(columns: tuple[memoryview, memoryview]) -> "pyarrow.Array[Any]":
+def _strings(offsets: memoryview, data: memoryview) -> "pyarrow.Array[Any]":
     import pyarrow as pa
 
-    offsets, data = map(pa.py_buffer, columns)
-    return pa.Array.from_buffers(pa.large_string(), len(columns[0]) - 1, [None, offsets, data])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
 
 
 def _read_whole(file: InputFile, reading: _Reading) -> Batch:
@@ -273,7 +281,8 @@ def _read_jsonl(part: Slice, reading: _Reading) -> Iterator[Batch]:
             # A text of at most so many bytes has no word that is too long.
             columns = _core.json_documents(block.data, text_field, longest=reading.limits.word_bytes)
             if columns is not None:
-                yield Batch(part.file, _strings(columns), block.read_bytes, block.lines)
+                offsets, data, block.known_lines = columns
+                yield Batch(part.file, _strings(offsets, data), block.read_bytes, block.lines)
                 continue
         documents: list[str | bytes] = []
         for line_number, line in enumerate(block.data.split(b"\n"), block.lines_before + 1):

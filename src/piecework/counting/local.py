@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_readable", "count", "count_plan", "default_out"]
 
+# What counting and merging import, here or when they first need it.
+PRELOAD = ("piecework.counting.worker", "piecework.counting.merge", "orjson", "pyarrow.parquet", "zstandard")
+
 
 def default_out(study: Study) -> Path:
     """The folder that a study writes into unless another is named."""
@@ -152,7 +155,7 @@ class _LocalCount:
     def count(self, lock: int) -> dict[str, Any]:
         """Count the shards that are not done yet, merge, and write counts.json last; its content."""
         self.done.prepare()
-        with Workers(keep_open=[lock], warn=self.warn) as workers:
+        with Workers(preload=PRELOAD, keep_open=[lock], warn=self.warn) as workers:
             results = self._count_shards(workers)
             summary = Summary(self.done.plan, results)
             summary.check(allow_empty=self.allow_empty, warn=self.warn)

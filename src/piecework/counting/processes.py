@@ -3,86 +3,146 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-import json
+import functools
 import os
 import pickle
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
-import threading
-import time
-import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import IO, Any, Generic, Self, TypeVar
 
-from piecework.errors import InputError, PieceworkError, explain_os_error
+from piecework.counting.worker_process import FORKS, NUMBER, command
+from piecework.errors import InputError, explain_os_error
 
-__all__ = ["Workers", "serve"]
+__all__ = ["Workers"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Report = Callable[[int], None]
 
 ATTEMPTS = 2
-REPORT_INTERVAL_S = 0.1
 COMPLAINT_BYTES = 2000
 
-# Not the start methods of multiprocessing: "fork" copies the locks of running threads, and "spawn" runs the user's main
-# module again, so that a script without `if __name__ == "__main__"` would start itself again and again.
-# pyarrow imports numpy if it is installed, which is slower than all other imports. Counting and merging do not use it.
-# The search for reference cycles took 15 % of the imports, and 8 % of reading, where records have none. Once per task
-# is enough.
-_CHILD = """
-import gc, json, sys
-gc.disable()
-sys.path[:] = json.loads(sys.argv[1])
-sys.modules["numpy"] = None
-from piecework.counting.processes import serve
-serve(int(sys.argv[2]))
-"""
+# As many processes as cores, so one thread in each. With pyarrow's own memory pool merging took 45 MB more. The thread
+# that tidies this pool would run in the server, whose forks are safest without threads. glibc keeps the memory of a
+# batch for the next one: without this, a third of all page faults came from there, and counting took 5 % longer.
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "MALLOC_MMAP_THRESHOLD_": str(4 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
+}
 
-# As many processes as cores, so one thread in each. With pyarrow's own memory pool merging took 45 MB more.
-_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+
+class _Server:
+    """A process that starts workers. They end when it ends, and it ends when this process ends, in whatever way."""
+
+    def __init__(self, preload: Sequence[str], keep_open: Sequence[int], environment: Mapping[str, str]) -> None:
+        self._control, theirs = socket.socketpair()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
+        with theirs:
+            self._popen = subprocess.Popen(
+                command("serve_forks", theirs.fileno(), list(preload), FORKS),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._stderr,
+                pass_fds=[theirs.fileno(), *keep_open],
+                # Ctrl-C is for this process, which ends the others.
+                process_group=0,
+                env={**os.environ, **_ENVIRONMENT, **environment},
+            )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes requests, as far as is known."""
+        return self._control.fileno() >= 0
+
+    def start(self) -> _Process:
+        """Start a worker; an OSError if that is not possible."""
+        with contextlib.ExitStack() as opened:
+            ours, theirs = map(opened.enter_context, socket.socketpair())
+            stderr = opened.enter_context(tempfile.TemporaryFile())
+            number = self._ask(0, theirs.fileno(), stderr.fileno())
+            if number < 0:
+                raise OSError(-number, os.strerror(-number))
+            theirs.close()
+            opened.pop_all()
+        return _Process(number, self, Connection(ours.detach()), stderr)
+
+    def kill(self, worker: int) -> None:
+        """Kill a worker without waiting until it has ended."""
+        with contextlib.suppress(OSError):
+            self._control.send(NUMBER.pack(-worker))
+
+    def end(self, worker: int) -> int | None:
+        """Kill a worker and wait until it has ended: its exit code, or None if the server has ended."""
+        try:
+            return os.waitstatus_to_exitcode(self._ask(worker))
+        except ConnectionError:
+            return None
+
+    def _ask(self, request: int, *files: int) -> int:
+        """The answer to a request; a ConnectionError if the server has ended."""
+        try:
+            if self.is_open:
+                socket.send_fds(self._control, [NUMBER.pack(request)], files)
+            if not self.is_open or not (answer := self._control.recv(NUMBER.size)):
+                raise ConnectionResetError
+        except BaseException:
+            self._control.close()  # a later request would get the answer to this one
+            raise
+        (number,) = NUMBER.unpack(answer)
+        return int(number)
+
+    def close(self) -> None:
+        """End the server, and the workers that are left."""
+        self._control.close()
+        self._popen.wait()
+        self._stderr.close()
+
+    def cause_of_death(self) -> str:
+        """Why it has ended."""
+        return _cause_of_death(self._popen.wait(), self._stderr)
 
 
 @dataclass(slots=True, eq=False)
 class _Process:
-    """A child process, and the index of its current task."""
+    """A worker, and the index of its current task."""
 
-    popen: subprocess.Popen[bytes]
+    number: int
+    server: _Server
     connection: Connection[Any, Any]
     stderr: IO[bytes]
     index: int | None = None
     reported: int = 0
 
-    def kill(self) -> None:
-        self.popen.kill()
-        self.popen.wait()
+    def close(self) -> str:
+        """End it; the cause of its death, if it has died already."""
+        cause = _cause_of_death(self.server.end(self.number), self.stderr)
         self.connection.close()
-        assert self.popen.stdin
-        self.popen.stdin.close()
         self.stderr.close()
+        return cause
 
-    def cause_of_death(self) -> str:
-        """A description from the exit code and the end of stderr."""
-        code = self.popen.wait()
-        if code == -signal.SIGKILL:
-            return "was killed (SIGKILL), most likely because memory ran out"
-        with contextlib.suppress(ValueError):
-            return f"was killed by {signal.Signals(-code).name}{self._complaint()}"
-        return f"ended with exit code {code}{self._complaint()}"
 
-    def _complaint(self) -> str:
-        size = self.stderr.seek(0, os.SEEK_END)
-        self.stderr.seek(max(0, size - COMPLAINT_BYTES))
-        text = self.stderr.read().decode(errors="replace").strip()
-        return f": {text}" if text else ""
+def _cause_of_death(code: int | None, stderr: IO[bytes]) -> str:
+    """A description from the exit code, where it is known, and the end of stderr."""
+    if code == -signal.SIGKILL:
+        return "was killed (SIGKILL), most likely because memory ran out"
+    size = stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, size - COMPLAINT_BYTES))
+    text = stderr.read().decode(errors="replace").strip()
+    complaint = f": {text}" if text else ""
+    if code is None:
+        return f"ended together with the process that had started it{complaint}"
+    with contextlib.suppress(ValueError):
+        return f"was killed by {signal.Signals(-code).name}{complaint}"
+    return f"ended with exit code {code}{complaint}"
 
 
 class Workers:
@@ -91,21 +151,27 @@ class Workers:
     def __init__(
         self,
         *,
+        preload: Sequence[str],
         keep_open: Sequence[int] = (),
         environment: Mapping[str, str] | None = None,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """The children inherit the file descriptors `keep_open`, so that a lock is held while one of them lives."""
+        """The children have imported the modules `preload`.
+
+        They inherit the file descriptors `keep_open`, so that a lock is held while one of them lives.
+        """
         self.processes: list[_Process] = []
         self.warn = warn
-        self._keep_open = keep_open
-        self._environment = environment or {}
+        self._server: _Server | None = None
+        self._new_server = functools.partial(_Server, preload, keep_open, environment or {})
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.keep(0)
+        if self._server:
+            self._server.close()
 
     def run(
         self,
@@ -134,41 +200,45 @@ class Workers:
         """End all children except this many."""
         surplus = self.processes[processes:]
         del self.processes[processes:]
+        # All are killed before the first is waited for, so that their memory is freed side by side.
         for process in surplus:
-            process.popen.kill()
+            process.server.kill(process.number)
         for process in surplus:
-            process.kill()
+            process.close()
+
+    def idle(self) -> _Process | None:
+        """A child without a task."""
+        idle = [process for process in self.processes if process.index is None]
+        for process in idle:
+            if process.server.is_open:
+                return process
+            self.end(process)  # as its server has ended, so does this child
+        return None
 
     def start(self) -> _Process:
         """Start one more child."""
         try:
-            return self._start()
+            process = self._start()
         except OSError as error:  # no usable temporary folder, too many open files or processes
             raise InputError(f"cannot start a process: {explain_os_error(error)}") from error
-
-    def _start(self) -> _Process:
-        ours, theirs = socket.socketpair()
-        stderr = tempfile.TemporaryFile()  # noqa: SIM115
-        with theirs:
-            popen = subprocess.Popen(
-                [sys.executable, "-c", _CHILD, json.dumps(sys.path), str(theirs.fileno())],
-                # The pipe carries no data. It closes when this process ends, in whatever way.
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                pass_fds=[theirs.fileno(), *self._keep_open],
-                # Ctrl-C is for this process, which ends the others.
-                process_group=0,
-                env={**os.environ, **_ENVIRONMENT, **self._environment},
-            )
-        process = _Process(popen, Connection(ours.detach()), stderr)
         self.processes.append(process)
         return process
 
-    def end(self, process: _Process) -> None:
-        """End this child."""
+    def _start(self) -> _Process:
+        if self._server:
+            with contextlib.suppress(ConnectionError):
+                return self._server.start()
+            self._server.close()
+        self._server = self._new_server()
+        try:
+            return self._server.start()
+        except ConnectionError:
+            raise InputError(f"cannot start a process: it {self._server.cause_of_death()}") from None
+
+    def end(self, process: _Process) -> str:
+        """End this child; the cause of its death, if it has died already."""
         self.processes.remove(process)
-        process.kill()
+        return process.close()
 
 
 @dataclass(slots=True)
@@ -215,7 +285,7 @@ class _TaskQueue(Generic[Task, Result]):
 
     def _hand_out(self) -> None:
         while self._waiting and not self._failures:
-            idle = next((process for process in self.workers.processes if process.index is None), None)
+            idle = self.workers.idle()
             if idle is None:
                 if len(self.workers.processes) >= self.processes:
                     return
@@ -229,8 +299,7 @@ class _TaskQueue(Generic[Task, Result]):
     def _bury(self, process: _Process) -> None:
         """Handles the death of a child: its task is tried once more."""
         assert process.index is not None
-        index, cause = process.index, process.cause_of_death()
-        self.workers.end(process)
+        index, cause = process.index, self.workers.end(process)
         self.progress(-process.reported)
         self._deaths[index] += 1
         if self._deaths[index] < ATTEMPTS:
@@ -251,46 +320,3 @@ class _TaskQueue(Generic[Task, Result]):
         for process in self.workers.processes.copy():
             if process.index is not None and process.index > min(self._failures):
                 self.workers.end(process)
-
-
-def serve(descriptor: int) -> None:
-    """The main loop of a child: runs tasks from the socket until it closes."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    connection: Connection[Any, Any] = Connection(descriptor)
-    unreported = 0
-    reported_at = time.monotonic()
-
-    def report(amount: int) -> None:
-        nonlocal unreported, reported_at
-        unreported += amount
-        if time.monotonic() - reported_at > REPORT_INTERVAL_S:
-            connection.send(("progress", unreported))
-            unreported, reported_at = 0, time.monotonic()
-
-    try:
-        while True:
-            function, task = connection.recv()
-            gc.collect()
-            gc.freeze()
-            try:
-                result = function(task, report)
-            except PieceworkError as error:
-                connection.send(("failed", str(error)))
-            except MemoryError:
-                message = "out of memory; use fewer --threads, or more --memory if the machine has it"
-                connection.send(("failed", f"{task}: {message}"))
-            except Exception:  # noqa: BLE001
-                connection.send(("broken", traceback.format_exc()))
-            else:
-                if unreported:
-                    connection.send(("progress", unreported))
-                    unreported = 0
-                connection.send(("done", result))
-    except (EOFError, OSError):
-        pass  # the parent has closed the socket
-    os._exit(0)
-
-
-def _end_with_parent() -> None:
-    os.read(0, 1)
-    os._exit(1)

@@ -52,7 +52,12 @@ class DatasetRun:
         self.store.remove_unfinished()
         self.store.remove_others([*plan.input_targets, *plan.targets])
         try:
-            with Workers(keep_open=[] if lock is None else [lock], environment=ENVIRONMENT, warn=self.warn) as workers:
+            with Workers(
+                preload=[tokenize_shard.__module__, gather_bucket.__module__, "pyarrow.parquet"],
+                keep_open=[] if lock is None else [lock],
+                environment=ENVIRONMENT,
+                warn=self.warn,
+            ) as workers:
                 results = self._tokenize_inputs(workers)
                 if not any(result.statistics["read_documents"] for result in results):
                     shards = f"{len(plan.shards):,} shard{'s' if len(plan.shards) != 1 else ''}"
