@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "system/huge_array.hpp"
+#include "encode/growing_slots.hpp"
 #include "text/hash.hpp"
 #include "text/small_key.hpp"
 
@@ -40,7 +40,7 @@ class IdCache {
       if (length <= Key::kMaxBytes) [[likely]] {
         wanted.key = Key::from(text, length, limit);
         wanted.hash = wanted.key.hash();
-        __builtin_prefetch(&lines_[wanted.hash >> shift_]);
+        __builtin_prefetch(&lines_[lines_.index_of(wanted.hash)]);
       } else if (length <= Long::kMaxBytes) {
         wanted.hash = hash_bytes({text, length});
         prefetch_long(wanted.hash);
@@ -50,7 +50,7 @@ class IdCache {
       const Wanted& wanted = block[i];
       const std::string_view text = all.substr(at, ends[i] - at);
       if (text.size() <= Key::kMaxBytes) [[likely]] {
-        const Line& line = lines_[wanted.hash >> shift_];
+        const Line& line = lines_[lines_.index_of(wanted.hash)];
         // Which of the two it is cannot be predicted, so there is no branch for it.
         const Entry& entry = line.entries[line.entries[1].key == wanted.key];
         if (entry.key == wanted.key) [[likely]] {
@@ -71,7 +71,6 @@ class IdCache {
   }
 
  private:
-  static constexpr unsigned kFirstBits = 12, kMostBits = 19, kFirstLongBits = 10, kMostLongBits = 17, kGrowthBits = 2;
   using Key = SmallKey;
   struct Wanted {
     Key key;
@@ -137,7 +136,7 @@ class IdCache {
   [[gnu::noinline]] uint32_t* encode_long(uint64_t hash, std::string_view text, uint32_t* out, Encode& encode) {
     // Two slots for each text, the newer first.
     const Long wanted(text);
-    const size_t index = hash >> long_shift_;
+    const size_t index = longs_.index_of(hash);
     const Long &slot = longs_[index], &older = longs_[index ^ 1];
     if (const Long* hit = slot.has_text_of(wanted) ? &slot : older.has_text_of(wanted) ? &older : nullptr) {
       return std::copy_n(hit->ids, hit->count, out);
@@ -150,7 +149,7 @@ class IdCache {
   // Looks into both lines of a text. An entry of the neighbour moves to the text's own line: a tenth of the look-ups
   // went to the neighbour, mostly for the same texts.
   const Entry* find_short(const Wanted& wanted) {
-    const size_t index = wanted.hash >> shift_;
+    const size_t index = lines_.index_of(wanted.hash);
     for (Entry& entry : lines_[index].entries) {
       if (entry.key == wanted.key) return &entry;
     }
@@ -163,11 +162,11 @@ class IdCache {
     return nullptr;
   }
   void add(const Entry& added) {
-    if (++added_ > lines_.size() / 2 && shift_ > 64 - kMostBits) grow();
+    if (++added_ > lines_.size() / 2 && lines_.can_grow()) grow();
     put(added);
   }
   void put(const Entry& added) {
-    const size_t index = added.key.hash() >> shift_;
+    const size_t index = lines_.index_of(added.key.hash());
     Line &line = lines_[index], &neighbour = lines_[index ^ 1];
     // An unused entry replaces no other: without these two conditions a sixth of the entries was lost at half load.
     if (line.entries[0].is_used()) {
@@ -177,18 +176,16 @@ class IdCache {
     line.entries[0] = added;
   }
   void grow() {
-    shift_ = std::max(shift_ - kGrowthBits, 64 - kMostBits);
     added_ = 0;
-    const HugeArray<Line> old = std::exchange(lines_, {size_t{1} << (64 - shift_), Line{}});
-    for (const Line& line : old) {
+    lines_.grow([&](const Line& line) {
       for (const Entry& entry : {line.entries[1], line.entries[0]}) {
         if (entry.is_used()) put(entry);
       }
-    }
+    });
   }
 
   void prefetch_long(uint64_t hash) const {
-    const size_t index = hash >> long_shift_;
+    const size_t index = longs_.index_of(hash);
     for (const Long* slot : {&longs_[index], &longs_[index ^ 1]}) {
       __builtin_prefetch(slot->bytes);
       __builtin_prefetch(&slot->count);
@@ -197,31 +194,27 @@ class IdCache {
   // Does nothing if there are too many ids.
   void add_long(const Long& text, const uint32_t* ids, size_t count) {
     if (count > Long::kMaxIds) return;
-    if (++long_added_ > longs_.size() / 4 && long_shift_ > 64 - kMostLongBits) grow_long();
+    if (++long_added_ > longs_.size() / 4 && longs_.can_grow()) grow_long();
     Long added = text;
     added.count = static_cast<uint32_t>(count);
     std::copy_n(ids, count, added.ids);
     put_long(added);
   }
   void put_long(const Long& added) {
-    const size_t index = added.hash() >> long_shift_;
+    const size_t index = longs_.index_of(added.hash());
     if (longs_[index].count) longs_[index ^ 1] = longs_[index];
     longs_[index] = added;
   }
   void grow_long() {
-    long_shift_ = std::max(long_shift_ - kGrowthBits, 64 - kMostLongBits);
     long_added_ = 0;
-    const HugeArray<Long> old = std::exchange(longs_, {size_t{1} << (64 - long_shift_), Long{}});
-    for (const Long& each : old) {
+    longs_.grow([&](const Long& each) {
       if (each.count) put_long(each);
-    }
+    });
   }
 
-  unsigned shift_ = 64 - kFirstBits;
-  unsigned long_shift_ = 64 - kFirstLongBits;
+  GrowingSlots<Line, 12, 19> lines_;
+  GrowingSlots<Long, 10, 17> longs_;
   size_t added_ = 0, long_added_ = 0;
-  HugeArray<Line> lines_{size_t{1} << kFirstBits, Line{}};
-  HugeArray<Long> longs_{size_t{1} << kFirstLongBits, Long{}};
 };
 
 }  // namespace piecework
