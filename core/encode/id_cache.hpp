@@ -170,7 +170,7 @@ class IdCache {
     Line &line = lines_[index], &neighbour = lines_[index ^ 1];
     // An unused entry replaces no other: without these two conditions a sixth of the entries was lost at half load.
     if (line.entries[0].is_used()) {
-      if (line.entries[1].is_used()) neighbour.entries[1] = line.entries[1];
+      if (line.entries[1].is_used()) neighbour.entries[neighbour.entries[0].is_used()] = line.entries[1];
       line.entries[1] = line.entries[0];
     }
     line.entries[0] = added;
