@@ -235,23 +235,27 @@ def encode_twice(
     documents = [part.decode() for part in parts]
     encode_all = load(model)
     encode_all(["a"])  # imports and tables that are made at the first call, which are no part of encoding
+    time.sleep(0.5)  # a thread that NumPy starts when it is imported spins for up to 0.1 s, which is CPU time
     ids, *first = timed(lambda: encode_all(documents))
     del ids  # otherwise its release would be timed as part of the second pass
     ids, *second = timed(lambda: encode_all(documents))
-    lists = ids if isinstance(ids, list) else id_lists(ids)
-    hashes = (hashlib.blake2b(array("I", document).tobytes(), digest_size=8).digest() for document in lists)
+    tokens, hashes = 0, []
+    for document in ids if isinstance(ids, list) else id_lists(ids):
+        tokens += len(document)
+        hashes.append(hashlib.blake2b(array("I", document).tobytes(), digest_size=8).digest())
     Path(digests).write_bytes(b"".join(hashes))
-    tokens = sum(map(len, lists))
     rates = rate("first_", size_bytes, *first) | rate("second_", size_bytes, *second)
     return rates | {"size_bytes": size_bytes, "documents": len(documents), "tokens": tokens}
 
 
-def id_lists(arrays: Any) -> list[list[int]]:
-    """Arrays of any library as lists."""
+def id_lists(arrays: Any) -> Iterator[list[int]]:
+    """Arrays of any library as lists, a few at a time: all lists would take more memory than the encoding."""
     if hasattr(arrays, "offsets"):
-        return [arrays.ids[begin:end].tolist() for begin, end in itertools.pairwise(arrays.offsets.tolist())]
-    found: list[list[int]] = arrays.to_list()
-    return found
+        for begin, end in itertools.pairwise(arrays.offsets.tolist()):
+            yield arrays.ids[begin:end].tolist()
+        return
+    for first in range(0, len(arrays), 1000):
+        yield from arrays[first : first + 1000].to_list()
 
 
 def _documents(text: Path) -> list[bytes]:

@@ -34,16 +34,6 @@ ByteLevelModel model_of(const std::vector<nb::bytes>& tokens, const std::optiona
   return model;
 }
 
-nb::list encode_batch(const ByteLevelEncoder& encoder, nb::sequence texts, unsigned threads) {
-  const TextBatch batch = texts_of(texts);
-  std::vector<IdBatch> results;
-  {
-    nb::gil_scoped_release unlocked;
-    results = encoder.encode_batch(batch.views, batch.known_valid, threads);
-  }
-  return id_lists(results);
-}
-
 // Whether each text, as one pre-token, becomes a single token, whose id is the index of the text.
 Array<bool> whole_tokens(const ByteLevelEncoder& encoder, const std::vector<nb::bytes>& texts) {
   std::vector<uint8_t> whole(texts.size());
@@ -81,7 +71,7 @@ void bind_byte_level(nb::module_& m) {
           },
           nb::arg("tokens"), nb::kw_only(), nb::arg("merges").none(), nb::arg("whole_pre_tokens"),
           nb::arg("pre_tokenizer").none())
-      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
+      .def("encode_batch", &encode_batch<ByteLevelEncoder>, nb::arg("texts"), nb::arg("threads"))
       .def("encode_packed", &encode_packed<ByteLevelEncoder>, nb::arg("texts"), nb::arg("packers"), nb::arg("threads"))
       .def("whole_tokens", &whole_tokens, nb::arg("tokens"))
       .def("merges", &merges_of, nb::arg("pre_token"));

@@ -32,16 +32,6 @@ nb::list encode(const Encoder& encoder, nb::handle text) {
   return id_list(ids.data(), ids.data() + ids.size());
 }
 
-nb::list encode_batch(const Encoder& encoder, nb::sequence texts, unsigned threads) {
-  const TextBatch batch = texts_of(texts);
-  std::vector<IdBatch> results;
-  {
-    nb::gil_scoped_release unlocked;
-    results = encoder.encode_batch(batch.views, threads);
-  }
-  return id_lists(results);
-}
-
 // Turns offsets in the bytes of a text into offsets in its characters.
 class CharacterOffsets {
  public:
@@ -164,7 +154,7 @@ void bind_encode(nb::module_& m) {
           nb::arg("remove_extra_whitespaces"), nb::arg("escape_whitespaces"), nb::arg("treat_whitespace_as_suffix"),
           nb::arg("byte_fallback"), nb::arg("unknown_surface"))
       .def("encode", &encode, nb::arg("text"))
-      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"))
+      .def("encode_batch", &encode_batch<Encoder>, nb::arg("texts"), nb::arg("threads"))
       .def("encode_packed", &encode_packed<Encoder>, nb::arg("texts"), nb::arg("packers"), nb::arg("threads"))
       .def("encode_spans", &encode_spans, nb::arg("text"))
       .def("normalize", &normalize, nb::arg("text"))

@@ -1,4 +1,4 @@
-// Lists of ids for Python.
+// Texts to lists of ids for Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "encode/encoder.hpp"
+#include "bindings/python_texts.hpp"
+#include "encode/text_batches.hpp"
 
 namespace piecework {
 
@@ -54,6 +55,17 @@ inline nb::list id_lists(std::vector<IdBatch>& results) {
     result = {};
   }
   return out;
+}
+
+template <class AnyEncoder>
+nb::list encode_batch(const AnyEncoder& encoder, nb::sequence texts, unsigned threads) {
+  const PythonTexts groups(texts);
+  std::vector<IdBatch> results;
+  {
+    nb::gil_scoped_release unlocked;
+    results = encoder.encode_batch(groups, threads);
+  }
+  return id_lists(results);
 }
 
 }  // namespace piecework

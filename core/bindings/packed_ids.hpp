@@ -9,22 +9,10 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/arrow.hpp"
-#include "bindings/text.hpp"
-#include "encode/byte_level_encoder.hpp"
-#include "encode/encoder.hpp"
+#include "bindings/python_texts.hpp"
 #include "encode/id_packer.hpp"
 
 namespace piecework {
-
-inline void encode_views(const Encoder& encoder, const TextBatch& texts, const std::vector<size_t>& starts,
-                         unsigned threads, const TakeBatch& take) {
-  encoder.encode_groups(texts.views, starts, threads, take);
-}
-
-inline void encode_views(const ByteLevelEncoder& encoder, const TextBatch& texts, const std::vector<size_t>& starts,
-                         unsigned threads, const TakeBatch& take) {
-  encoder.encode_groups(texts.views, starts, texts.known_valid, threads, take);
-}
 
 // What a packer made of all texts, and the number of ids of each text. One thread packs all groups of texts into one
 // part; several threads pack each group into its own, because any thread may take it.
@@ -48,45 +36,50 @@ struct PackedTexts {
   }
 };
 
-// For each packer the ids of all texts, and the number of ids of each text as uint32; also the size of the texts in
-// UTF-8. `texts` is a sequence of str or bytes, or an Arrow array of strings.
+// For each packer the ids of all texts, and the number of ids of each text as uint32. The GIL is released during the
+// call.
 template <class AnyEncoder>
-nb::tuple encode_packed(const AnyEncoder& encoder, nb::object texts, const std::vector<const IdPacker*>& packers,
-                        unsigned threads) {
-  TextBatch batch;
-  std::vector<nb::object> keep;
-  if (nb::hasattr(texts, "__arrow_c_array__")) {
-    const ArrowInput input(texts);
-    batch.views = arrow_strings(*input.schema, *input.array);
-    batch.known_valid = false;
-    keep.push_back(input.capsules);
-  } else {
-    batch = texts_of(nb::cast<nb::sequence>(texts));
-  }
+nb::list pack_texts(const AnyEncoder& encoder, const TextGroups& texts, const std::vector<const IdPacker*>& packers,
+                    unsigned threads) {
   std::vector<PackedTexts> packed(packers.size());
   {
     nb::gil_scoped_release unlocked;
-    const std::vector<size_t> starts = group_starts(batch.views);
     for (PackedTexts& one : packed) {
-      one.parts.resize(threads > 1 ? starts.size() : 1);
-      one.lengths.resize(batch.views.size());
+      one.parts.resize(threads > 1 && texts.size() > 0 ? texts.size() : 1);
+      one.lengths.resize(texts.start(texts.size()));
     }
     // A group is packed while its ids are in the processor's cache, and all ids are never in memory twice.
-    encode_views(encoder, batch, starts, threads, [&](size_t group, const IdBatch& ids) {
+    encoder.encode_groups(texts, threads, [&](size_t group, const IdBatch& ids) {
       for (size_t i = 0; i < packers.size(); ++i) {
-        packers[i]->pack(ids, packed[i].parts[threads > 1 ? group : 0], packed[i].lengths.data() + starts[group]);
+        packers[i]->pack(ids, packed[i].parts[threads > 1 ? group : 0], packed[i].lengths.data() + texts.start(group));
       }
     });
+    for (PackedTexts& one : packed) {
+      if (one.parts.size() > 1) one.join();
+    }
   }
   nb::list out;
   for (PackedTexts& one : packed) {
-    if (one.parts.size() > 1) one.join();
     const nb::bytes lengths(one.lengths.data(), one.lengths.size() * sizeof(uint32_t));
     out.append(nb::make_tuple(to_view<uint8_t>(std::move(one.parts[0])), lengths));
   }
+  return out;
+}
+
+// The same, and the size of the texts in UTF-8. `texts` is a sequence of str or bytes, or an Arrow array of strings.
+template <class AnyEncoder>
+nb::tuple encode_packed(const AnyEncoder& encoder, nb::object texts, const std::vector<const IdPacker*>& packers,
+                        unsigned threads) {
+  if (!nb::hasattr(texts, "__arrow_c_array__")) {
+    const PythonTexts groups(nb::cast<nb::sequence>(texts));
+    const nb::list packed = pack_texts(encoder, groups, packers, threads);
+    return nb::make_tuple(packed, groups.size_bytes());
+  }
+  const ArrowInput input(texts);
+  const std::vector<std::string_view> views = arrow_strings(*input.schema, *input.array);
   size_t size_bytes = 0;
-  for (const std::string_view text : batch.views) size_bytes += text.size();
-  return nb::make_tuple(out, size_bytes);
+  for (const std::string_view view : views) size_bytes += view.size();
+  return nb::make_tuple(pack_texts(encoder, TextViews(views, false), packers, threads), size_bytes);
 }
 
 }  // namespace piecework

@@ -32,6 +32,18 @@ inline std::string_view view_of(PyObject* bytes) {
   return {PyBytes_AsString(bytes), static_cast<size_t>(PyBytes_Size(bytes))};
 }
 
+[[noreturn]] inline void refuse_text(nb::handle object) {
+  const std::string name = nb::cast<std::string>(object.type().attr("__name__"));
+  throw nb::type_error(("a text must be str or bytes, not " + name).c_str());
+}
+
+// The size of a str in characters, or of bytes.
+inline size_t text_size(nb::handle text) {
+  if (PyUnicode_Check(text.ptr())) return static_cast<size_t>(PyUnicode_GetLength(text.ptr()));
+  if (PyBytes_Check(text.ptr())) return static_cast<size_t>(PyBytes_Size(text.ptr()));
+  refuse_text(text);
+}
+
 // Views of the UTF-8 of Python strings or bytes, and the objects that keep them alive. Python could cache the UTF-8 in
 // each str. This is avoided: it would double the memory of the caller's texts for as long as they live.
 class TextBatch {
@@ -59,8 +71,7 @@ class TextBatch {
       keep_.push_back(nb::borrow(text));
       views.push_back(view_of(object));
     } else {
-      const std::string name = nb::cast<std::string>(text.type().attr("__name__"));
-      throw nb::type_error(("a text must be str or bytes, not " + name).c_str());
+      refuse_text(text);
     }
   }
   std::vector<std::string_view> views;

@@ -23,14 +23,8 @@ void append(std::string_view pre_token, std::vector<uint32_t>& ids, Write&& writ
 
 // What one thread needs, kept between calls.
 struct ByteLevelEncoder::Scratch {
-  struct Pending {
-    IdCache::Key key;
-    uint64_t hash;
-  };
-
   std::optional<IdCache> cache;  // none until kWorthCache bytes were encoded
   size_t encoded_bytes = 0;
-  Pending pending[PreTokenizer::kBlock];
   std::unique_ptr<uint32_t[]> ids;
   size_t room = 0;  // of ids
 };
@@ -60,37 +54,16 @@ void ByteLevelEncoder::encode_text(std::string_view text, Scratch& scratch, std:
   }
   uint32_t* const first = scratch.ids.get();
   uint32_t* out = first;
-  const char* const limit = text.data() + text.size();
-  if (!pre_tokenizer_ || !scratch.cache) {
-    const auto put = [&](std::string_view pre_token) { out = merger_.encode(pre_token, out); };
-    if (pre_tokenizer_) {
-      pre_tokenizer_->for_each(text, put);
-    } else {
-      put(text);
-    }
+  const auto encode = [this](std::string_view pre_token, uint32_t* to) { return merger_.encode(pre_token, to); };
+  if (!pre_tokenizer_) {
+    out = encode(text, out);
+  } else if (!scratch.cache) {
+    pre_tokenizer_->for_each(text, [&](std::string_view pre_token) { out = encode(pre_token, out); });
   } else {
-    IdCache& cache = *scratch.cache;
+    static_assert(PreTokenizer::kBlock <= IdCache::kBlock);
+    const char* const limit = text.data() + text.size();
     pre_tokenizer_->for_each_block(text, [&](size_t begin, const size_t* ends, size_t count) {
-      // Makes all keys first, so that the processor fetches their lines of the cache from memory at the same time.
-      for (size_t i = 0, at = begin; i < count; at = ends[i++]) {
-        const size_t length = ends[i] - at;
-        if (length > IdCache::kMaxBytes) continue;
-        Scratch::Pending& pending = scratch.pending[i];
-        pending.key = IdCache::Key::from(text.data() + at, length, limit);
-        pending.hash = pending.key.hash();
-        cache.prefetch(pending.hash);
-      }
-      for (size_t i = 0, at = begin; i < count; at = ends[i++]) {
-        const size_t length = ends[i] - at;
-        uint32_t* known = nullptr;
-        if (length <= IdCache::kMaxBytes) known = cache.find(scratch.pending[i].key, scratch.pending[i].hash, out);
-        if (known) [[likely]] {
-          out = known;
-          continue;
-        }
-        const std::string_view pre_token = text.substr(at, length);
-        out = cache.find_or_encode(pre_token, limit, out, [&](uint32_t* to) { return merger_.encode(pre_token, to); });
-      }
+      out = scratch.cache->encode_block(text, begin, ends, count, limit, out, encode);
     });
   }
   ids.insert(ids.end(), first, out);
@@ -100,9 +73,8 @@ void ByteLevelEncoder::encode_text(std::string_view text, Scratch& scratch, std:
   }
 }
 
-void ByteLevelEncoder::encode_groups(const std::vector<std::string_view>& texts, const std::vector<size_t>& starts,
-                                     bool known_valid, unsigned threads, const TakeBatch& take) const {
-  const auto encode_valid = [&](std::string_view text, Scratch& scratch, std::vector<uint32_t>& ids) {
+void ByteLevelEncoder::encode_groups(const TextGroups& texts, unsigned threads, const TakeBatch& take) const {
+  const auto encode_valid = [&](std::string_view text, bool known_valid, Scratch& scratch, std::vector<uint32_t>& ids) {
     if (!known_valid && find_invalid_utf8(text) != text.size()) {
       uint64_t replaced = 0;
       encode_text(replace_invalid_utf8(text, replaced), scratch, ids);
@@ -110,14 +82,11 @@ void ByteLevelEncoder::encode_groups(const std::vector<std::string_view>& texts,
       encode_text(text, scratch, ids);
     }
   };
-  piecework::encode_groups(texts, starts, threads, scratches_, encode_valid, take);
+  piecework::encode_groups(texts, threads, scratches_, encode_valid, take);
 }
 
-std::vector<IdBatch> ByteLevelEncoder::encode_batch(const std::vector<std::string_view>& texts, bool known_valid,
-                                                    unsigned threads) const {
-  return collect_batches(texts, [&](const std::vector<size_t>& starts, const TakeBatch& take) {
-    encode_groups(texts, starts, known_valid, threads, take);
-  });
+std::vector<IdBatch> ByteLevelEncoder::encode_batch(const TextGroups& texts, unsigned threads) const {
+  return collect_batches(texts, [&](const TakeBatch& take) { encode_groups(texts, threads, take); });
 }
 
 }  // namespace piecework

@@ -23,10 +23,8 @@ class ByteLevelEncoder {
   ByteLevelEncoder& operator=(const ByteLevelEncoder&) = delete;
 
   // Ids as Encoder gives them. Invalid UTF-8 counts as one U+FFFD for each bad byte.
-  std::vector<IdBatch> encode_batch(const std::vector<std::string_view>& texts, bool known_valid,
-                                    unsigned threads) const;
-  void encode_groups(const std::vector<std::string_view>& texts, const std::vector<size_t>& starts, bool known_valid,
-                     unsigned threads, const TakeBatch& take) const;
+  std::vector<IdBatch> encode_batch(const TextGroups& texts, unsigned threads) const;
+  void encode_groups(const TextGroups& texts, unsigned threads, const TakeBatch& take) const;
   // Appends the ids of one pre-token, which need not be UTF-8.
   void encode_pre_token(std::string_view pre_token, std::vector<uint32_t>& ids) const;
   // The same by merging alone, also if the pre-token is a token. The pre-token must not be empty.

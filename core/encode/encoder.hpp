@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,12 +15,12 @@
 #include "encode/merger.hpp"
 #include "encode/prefix_encoder.hpp"
 #include "encode/text_batches.hpp"
+#include "encode/unit_scanner.hpp"
 #include "model/model.hpp"
 #include "system/huge_array.hpp"
 #include "system/scratch_pool.hpp"
 #include "text/hash.hpp"
 #include "text/normalizer.hpp"
-#include "text/prefix_matcher.hpp"
 #include "text/utf8.hpp"
 
 namespace piecework {
@@ -57,15 +58,14 @@ class Encoder {
   const Model& model() const { return model_; }
   const Normalizer& normalizer() const { return normalizer_; }
 
-  // Appends the ids of `text`.
+  // Appends the ids of `text`. Invalid UTF-8 counts as one U+FFFD for each bad byte.
   void encode(std::string_view text, std::vector<uint32_t>& ids) const;
   std::vector<TokenSpan> encode_spans(std::string_view text) const;
   // All merges from the characters of `text` to its tokens.
   std::vector<TextMerge> merges(std::string_view text) const;
-  std::vector<IdBatch> encode_batch(const std::vector<std::string_view>& texts, unsigned threads) const;
-  // The same, a group of texts at a time: `starts` comes from group_starts().
-  void encode_groups(const std::vector<std::string_view>& texts, const std::vector<size_t>& starts, unsigned threads,
-                     const TakeBatch& take) const;
+  std::vector<IdBatch> encode_batch(const TextGroups& texts, unsigned threads) const;
+  // The same, a group of texts at a time.
+  void encode_groups(const TextGroups& texts, unsigned threads, const TakeBatch& take) const;
   std::string decode(const std::vector<uint32_t>& ids) const;
 
   // For evaluation: the tokens of a unit of normalised text. `prefixes` comes from prefix_encoder().
@@ -95,43 +95,26 @@ class Encoder {
 
  private:
   struct Scratch;
-  struct PendingUnit;
 
   void prepare();
 
-  // The end of the unit that starts at `at`: the next offset that no piece reaches across, or where a user symbol
-  // starts.
-  size_t unit_end(std::string_view text, size_t at) const;
-  // Cuts a normalised text into user symbols and the text between them. Calls `on_symbol(begin, end, id)`, and
-  // `on_text(begin, end)` where `end_of(begin)` is the end; from left to right.
-  template <class EndOf, class OnSymbol, class OnText>
-  void scan(std::string_view text, EndOf&& end_of, OnSymbol&& on_symbol, OnText&& on_text) const;
-  // The same, but each call of `on_unit` gets one unit.
-  template <class OnSymbol, class OnUnit>
-  void scan_units(std::string_view text, OnSymbol&& on_symbol, OnUnit&& on_unit) const {
-    scan(text, [&](size_t begin) { return unit_end(text, begin); }, on_symbol, on_unit);
-  }
+  // The id of the user symbol that a unit is.
+  std::optional<uint32_t> user_symbol(std::string_view unit) const;
   void put_traced(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const;
   void put_special(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const;
   template <class Put>
   void put_ids(const Segment& segment, std::string_view unit, Put&& put) const;
-  uint32_t* merge_unit(std::string_view unit, Scratch& scratch, uint32_t* out) const;
-  void encode_with(std::string_view text, std::vector<uint32_t>& ids, Scratch& scratch) const;
+  uint32_t* encode_unit(std::string_view unit, Scratch& scratch, uint32_t* out) const;
+  void encode_with(std::string_view text, bool known_valid, std::vector<uint32_t>& ids, Scratch& scratch) const;
 
   Model model_;
   Normalizer normalizer_;
   Merger merger_;
   Normalizer unit_normalizer_;
-  PrefixMatcher user_symbols_;  // as they are in normalised text
+  UnitScanner units_;
   std::unordered_map<std::string, uint32_t, HashBytes, std::equal_to<>> user_symbol_ids_;
   uint32_t unknown_ = 0;
   std::array<uint32_t, 256> byte_ids_{};
-
-  // By two adjacent bytes: kJoined if some piece has them side by side, kMayStart if the second may start a user
-  // symbol.
-  static constexpr uint8_t kJoined = 1, kMayStart = 2;
-  std::vector<uint8_t> boundaries_;
-  std::array<uint32_t, 128> ascii_ids_;  // the id of a one-character unit, or kNoSymbol if it has several
 
   // Made at the first call that needs them.
   mutable std::once_flag growing_, indexing_;
@@ -140,21 +123,6 @@ class Encoder {
 
   mutable ScratchPool<Scratch> scratches_;
 };
-
-template <class EndOf, class OnSymbol, class OnText>
-[[gnu::always_inline]] inline void Encoder::scan(std::string_view text, EndOf&& end_of, OnSymbol&& on_symbol,
-                                                 OnText&& on_text) const {
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = user_symbols_.may_start(text[at]) ? user_symbols_.match(text.substr(at)) : 0;
-    const size_t end = length ? at + length : end_of(at);
-    if (length) {
-      on_symbol(at, end, user_symbol_ids_.find(text.substr(at, length))->second);
-    } else {
-      on_text(at, end);
-    }
-    at = end;
-  }
-}
 
 template <class Put>
 void Encoder::put_ids(const Segment& segment, std::string_view unit, Put&& put) const {

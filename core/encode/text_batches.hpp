@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "encode/text_groups.hpp"
 #include "system/scratch_pool.hpp"
 #include "system/threads.hpp"
 
@@ -21,52 +22,37 @@ struct IdBatch {
   std::vector<size_t> ends;
 };
 
-// The first text of each group of about 256 KB, then the number of texts.
-inline std::vector<size_t> group_starts(const std::vector<std::string_view>& texts) {
-  constexpr size_t kGroup = 1 << 18;
-  std::vector<size_t> starts{0};
-  size_t bytes = 0;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    bytes += texts[i].size() + 16;
-    if (bytes >= kGroup || i + 1 == texts.size()) {
-      starts.push_back(i + 1);
-      bytes = 0;
-    }
-  }
-  return starts;
-}
-
 // Takes the ids of a group of texts, and may keep them. Several threads call it, in any order.
 using TakeBatch = std::function<void(size_t group, IdBatch& batch)>;
 
-// `encode_text(text, scratch, ids)` appends the ids of a text.
+// `encode_text(text, known_valid, scratch, ids)` appends the ids of a text.
 template <class Scratch, class EncodeText>
-void encode_groups(const std::vector<std::string_view>& texts, const std::vector<size_t>& starts, unsigned threads,
-                   ScratchPool<Scratch>& scratches, EncodeText&& encode_text, const TakeBatch& take) {
-  const size_t groups = starts.size() - 1;
-  if (groups == 0) return;
+void encode_groups(const TextGroups& texts, unsigned threads, ScratchPool<Scratch>& scratches, EncodeText&& encode_text,
+                   const TakeBatch& take) {
+  if (texts.size() == 0) return;
   std::atomic<size_t> next{0};
-  run_on_threads(std::min<size_t>(std::max(threads, 1U), groups), [&](size_t) {
+  run_on_threads(std::min<size_t>(std::max(threads, 1U), texts.size()), [&](size_t) {
     typename ScratchPool<Scratch>::Lease scratch(scratches);
+    TextGroup group;
     IdBatch batch;
-    for (size_t group; (group = next.fetch_add(1)) < groups;) {
+    for (size_t number; (number = next.fetch_add(1)) < texts.size();) {
+      texts.read(number, group);
       batch.ids.clear();
       batch.ends.clear();
-      for (size_t i = starts[group]; i < starts[group + 1]; ++i) {
-        encode_text(texts[i], *scratch, batch.ids);
+      for (const std::string_view text : group.texts) {
+        encode_text(text, group.known_valid, *scratch, batch.ids);
         batch.ends.push_back(batch.ids.size());
       }
-      take(group, batch);
+      take(number, batch);
     }
   });
 }
 
-// All batches, in order, from `encode(starts, take)`.
+// All batches, in order, from `encode(take)`.
 template <class EncodeGroups>
-std::vector<IdBatch> collect_batches(const std::vector<std::string_view>& texts, EncodeGroups&& encode) {
-  const std::vector<size_t> starts = group_starts(texts);
-  std::vector<IdBatch> batches(starts.size() - 1);
-  encode(starts, [&](size_t group, IdBatch& batch) { std::swap(batches[group], batch); });
+std::vector<IdBatch> collect_batches(const TextGroups& texts, EncodeGroups&& encode) {
+  std::vector<IdBatch> batches(texts.size());
+  encode([&](size_t group, IdBatch& batch) { std::swap(batches[group], batch); });
   return batches;
 }
 

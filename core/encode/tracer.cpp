@@ -31,20 +31,18 @@ inline void Encoder::put_traced(const Segment& segment, std::string_view unit, s
 void Encoder::trace(std::string_view unit, PrefixEncoder& prefixes, std::vector<TracedToken>& tokens) const {
   tokens.clear();
   const auto put = [&](const Segment& segment) { put_traced(segment, unit, tokens); };
-  if (!user_symbols_.may_be_in(unit)) return prefixes.encode(unit, 0, put);
-  const auto next_symbol = [&](size_t at) {
-    do ++at;
-    while (at < unit.size() && !user_symbols_.match(unit.substr(at)));
-    return at;
-  };
-  scan(
-      unit, next_symbol,
-      [&](size_t begin, size_t end, uint32_t id) {
-        put({id, static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin)});
-      },
-      [&](size_t begin, size_t end) {
-        prefixes.encode(unit.substr(begin, end - begin), static_cast<uint32_t>(begin), put);
-      });
+  const PrefixMatcher& symbols = units_.user_symbols();
+  if (!symbols.may_be_in(unit)) return prefixes.encode(unit, 0, put);
+  // Cuts at user symbols only.
+  for (size_t at = 0, end; at < unit.size(); at = end) {
+    if (const size_t length = symbols.match(unit.substr(at))) {
+      end = at + length;
+      put({*user_symbol(unit.substr(at, length)), static_cast<uint32_t>(at), static_cast<uint32_t>(length)});
+      continue;
+    }
+    for (end = at + 1; end < unit.size() && !symbols.match(unit.substr(end));) ++end;
+    prefixes.encode(unit.substr(at, end - at), static_cast<uint32_t>(at), put);
+  }
 }
 
 void Encoder::put_special(const Segment& segment, std::string_view unit, std::vector<TracedToken>& tokens) const {
@@ -80,21 +78,20 @@ std::vector<TextMerge> Encoder::merges(std::string_view text) const {
   Merger::Workspace workspace;
   const std::string_view view = normalized;
   uint32_t unit = 0;
-  scan_units(
-      view, [&](size_t, size_t, uint32_t) { ++unit; },
-      [&](size_t unit_begin, size_t unit_end) {
-        events.clear();
-        merger_.segment(view.substr(unit_begin, unit_end - unit_begin), workspace, &events);
-        for (const MergeEvent& event : events) {
-          const size_t begin = unit_begin + event.begin, end = unit_begin + event.end;
-          size_t middle = ends[begin];
-          if (!middle) middle = begin + decode_utf8(view.data() + begin, view.data() + view.size()).length;
-          ends[begin] = end;
-          const auto origin = [&](size_t byte) { return static_cast<uint32_t>(origins[byte]); };
-          merges.push_back({event.piece, unit, origin(begin), origin(middle), origin(end)});
-        }
-        ++unit;
-      });
+  units_.for_each(view, [&](size_t unit_begin, size_t unit_end) {
+    const std::string_view text_of_unit = view.substr(unit_begin, unit_end - unit_begin);
+    events.clear();
+    if (!user_symbol(text_of_unit)) merger_.segment(text_of_unit, workspace, &events);
+    for (const MergeEvent& event : events) {
+      const size_t begin = unit_begin + event.begin, end = unit_begin + event.end;
+      size_t middle = ends[begin];
+      if (!middle) middle = begin + decode_utf8(view.data() + begin, view.data() + view.size()).length;
+      ends[begin] = end;
+      const auto origin = [&](size_t byte) { return static_cast<uint32_t>(origins[byte]); };
+      merges.push_back({event.piece, unit, origin(begin), origin(middle), origin(end)});
+    }
+    ++unit;
+  });
   return merges;
 }
 

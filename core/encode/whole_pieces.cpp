@@ -63,7 +63,7 @@ std::vector<uint8_t> whole_pieces(const Encoder& encoder, const Frame& frame) {
   expected.push_back(0);
   expected.insert(expected.end(), frame.ids_after.begin(), frame.ids_after.end());
   auto id = unsure.begin();
-  for (const IdBatch& batch : encoder.encode_batch(views, 1)) {
+  for (const IdBatch& batch : encoder.encode_batch(TextViews(std::move(views), false), 1)) {
     const uint32_t* ids = batch.ids.data();
     for (const size_t end : batch.ends) {
       const uint32_t* last = batch.ids.data() + end;

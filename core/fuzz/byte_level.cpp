@@ -133,7 +133,7 @@ void check_damaged(Random& random, ByteLevelModel model) {
   try {
     const ByteLevelEncoder encoder(model, any_pre_tokenizer(random));
     const std::string text = any_text(random);
-    encoder.encode_batch({text}, false, 1);
+    encoder.encode_batch(TextViews({text}, false), 1);
   } catch (const ModelError&) {
   }
 }
@@ -197,10 +197,10 @@ void fuzz_byte_level_encoding(Random& random) {
       if (pre_token.size() < 1'000) pre_tokens.emplace_back(pre_token);
     });
   }
-  REQUIRE(encoder.encode_batch({}, false, 2).empty());
+  REQUIRE(encoder.encode_batch(TextViews({}, false), 2).empty());
   for (int round = 0; round < 2; ++round) {
     const std::vector<std::string_view> views(texts.begin(), texts.end());
-    const auto batches = encoder.encode_batch(views, false, 2);
+    const auto batches = encoder.encode_batch(TextViews(views, false), 2);
     REQUIRE(batches.size() == 1 && batches[0].ends.size() == texts.size());
     size_t begin = 0;
     for (size_t i = 0; i < texts.size(); begin = batches[0].ends[i++]) {
@@ -218,7 +218,7 @@ void fuzz_byte_level_encoding(Random& random) {
     std::vector<uint32_t> ids;
     encoder.encode_pre_token(pre_token, ids);
     REQUIRE(ids == slow_byte_level_encode(model, pre_token));
-    const auto uncut_ids = uncut.encode_batch({pre_token}, true, 1);
+    const auto uncut_ids = uncut.encode_batch(TextViews({pre_token}, true), 1);
     REQUIRE(uncut_ids[0].ids == ids);
   }
   check_trace(random, model, encoder.merger(), pre_tokens);

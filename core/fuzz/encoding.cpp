@@ -62,7 +62,7 @@ void check_encoding(Random& random, const Encoder& encoder, const SlowEncoder& s
   }
   if (random.chance(20)) {
     const std::vector<std::string_view> views(texts.begin(), texts.end());
-    const std::vector<IdBatch> batches = encoder.encode_batch(views, 3);
+    const std::vector<IdBatch> batches = encoder.encode_batch(TextViews(views, false), 3);
     REQUIRE(batches.size() == 1 && batches[0].ends.size() == texts.size());
     REQUIRE(batches[0].ids == one_by_one);
   }

@@ -41,19 +41,22 @@ template <class T>
 class HugeArray {
  public:
   HugeArray() = default;
-  HugeArray(size_t size, const T& value) : size_(size) {
-    constexpr size_t kPage = size_t{1} << 21;
-    const size_t bytes = (size * sizeof(T) + kPage - 1) / kPage * kPage;
-    const bool large = bytes >= 2 * kPage;
-    data_.reset(static_cast<T*>(large ? std::aligned_alloc(kPage, bytes)
+  HugeArray(size_t size, const T& value) : HugeArray(size) {
+    ask_for_huge_pages();
+    std::uninitialized_fill_n(data_.get(), size, value);
+  }
+  // Not initialised, and on small pages, which take no memory before they are used.
+  explicit HugeArray(size_t size) : size_(size) {
+    data_.reset(static_cast<T*>(is_large() ? std::aligned_alloc(kPage, whole_pages())
                                 : alignof(T) > alignof(std::max_align_t)
                                     ? std::aligned_alloc(alignof(T), size * sizeof(T))
                                     : std::malloc(size * sizeof(T))));
     if (!data_) throw std::bad_alloc();
+  }
+  void ask_for_huge_pages() const {
 #if defined(__linux__)
-    if (large) madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a hint: the system may refuse
+    if (is_large()) madvise(data_.get(), whole_pages(), MADV_HUGEPAGE);  // a hint: the system may refuse
 #endif
-    std::uninitialized_fill_n(data_.get(), size, value);
   }
 
   T& operator[](size_t index) { return data_.get()[index]; }
@@ -66,6 +69,9 @@ class HugeArray {
 
  private:
   static_assert(std::is_trivially_destructible_v<T>);
+  static constexpr size_t kPage = size_t{1} << 21;
+  size_t whole_pages() const { return (size_ * sizeof(T) + kPage - 1) / kPage * kPage; }
+  bool is_large() const { return whole_pages() >= 2 * kPage; }
   struct Free {
     void operator()(T* data) const { std::free(data); }
   };

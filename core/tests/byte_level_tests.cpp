@@ -183,7 +183,7 @@ TEST(byte_level_encoding_is_merging_the_best_pair) {
       for (size_t n = random() % (most + 1); n > 0; --n) text += "aaabcd"[random() % 6];
       texts.push_back(text);
     }
-    const auto batches = encoder.encode_batch({texts.begin(), texts.end()}, true, 2);
+    const auto batches = encoder.encode_batch(TextViews({texts.begin(), texts.end()}, true), 2);
     CHECK_EQUAL(batches.size(), 1U);
     size_t begin = 0;
     for (size_t t = 0; t < texts.size(); ++t) {
@@ -203,7 +203,7 @@ TEST(byte_level_encoding_from_the_cache) {
   const ByteLevelEncoder encoder(model, PreTokenizer(kGpt2));
   std::string text;
   while (text.size() < 1 << 18) text += random_text(random, 30);
-  const auto ids = [&](std::string_view one) { return encoder.encode_batch({one}, true, 1)[0].ids; };
+  const auto ids = [&](std::string_view one) { return encoder.encode_batch(TextViews({one}, true), 1)[0].ids; };
   const std::vector<uint32_t> cold = ids(text);
   CHECK(cold == ids(text));
   std::string decoded;

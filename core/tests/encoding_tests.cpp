@@ -4,6 +4,7 @@
 #include "check.hpp"
 #include "encode/encoder.hpp"
 #include "encode/id_cache.hpp"
+#include "encode/unit_scanner.hpp"
 #include "models.hpp"
 #include "slow_encoder.hpp"
 #include "words.hpp"
@@ -177,7 +178,7 @@ TEST(encoding_batches) {
   for (const std::string_view view : views) encoder.encode(view, expected.emplace_back());
   for (const unsigned threads : {0U, 1U, 2U, 7U}) {
     std::vector<Ids> ours;
-    for (const IdBatch& batch : encoder.encode_batch(views, threads)) {
+    for (const IdBatch& batch : encoder.encode_batch(TextViews(views, threads == 2), threads)) {
       size_t begin = 0;
       for (const size_t end : batch.ends) {
         ours.emplace_back(batch.ids.begin() + static_cast<int64_t>(begin),
@@ -187,7 +188,7 @@ TEST(encoding_batches) {
     }
     CHECK(ours == expected);
   }
-  CHECK(encoder.encode_batch({}, 3).empty());
+  CHECK(encoder.encode_batch(TextViews({}, true), 3).empty());
 }
 
 // Texts of 1 to 70 bytes with 1 to 18 ids. Some are too long for both tables. The tables grow several times.
@@ -202,30 +203,73 @@ TEST(remembered_ids_are_those_that_were_encoded) {
     for (size_t i = 4; i < text.size(); i += 4) ids.push_back(ids[0] + static_cast<uint32_t>(i));
     return ids;
   };
+  std::string all;
+  std::vector<size_t> ends;
+  for (const std::string& text : texts) ends.push_back((all += text).size());
   IdCache cache;
   size_t encoded = 0;
+  const auto encode = [&](std::string_view text, uint32_t* to) {
+    ++encoded;
+    const Ids ids = ids_of(text);
+    return std::copy(ids.begin(), ids.end(), to);
+  };
+  std::vector<uint32_t> out(all.size() + IdCache::kMaxIds);
   for (int again = 0; again < 2; ++again) {
     encoded = 0;
-    for (const std::string& text : texts) {
-      const Ids expected = ids_of(text);
-      uint32_t out[32];
-      uint32_t* end = nullptr;
-      const char* const limit = text.data() + text.size();
-      if (text.size() <= IdCache::kMaxBytes) {
-        const IdCache::Key key = IdCache::Key::from(text.data(), text.size(), limit);
-        end = cache.find(key, key.hash(), out);
+    for (size_t first = 0, count; first < texts.size(); first += count) {
+      count = std::min<size_t>(1 + random.below(IdCache::kBlock), texts.size() - first);
+      const size_t begin = first ? ends[first - 1] : 0;
+      const char* const limit = all.data() + ends[first + count - 1];
+      const uint32_t* const end = cache.encode_block(all, begin, ends.data() + first, count, limit, out.data(), encode);
+      Ids expected;
+      for (size_t i = first; i < first + count; ++i) {
+        const Ids ids = ids_of(texts[i]);
+        expected.insert(expected.end(), ids.begin(), ids.end());
       }
-      if (!end) {
-        end = cache.find_or_encode(text, limit, out, [&](uint32_t* to) {
-          ++encoded;
-          return std::copy(expected.begin(), expected.end(), to);
-        });
-      }
-      CHECK(Ids(out, end) == expected);
+      CHECK(Ids(out.data(), const_cast<uint32_t*>(end)) == expected);
     }
     if (!again) CHECK_EQUAL(encoded, texts.size());
   }
   CHECK(encoded < texts.size() / 6);
+}
+
+// A unit ends where the definition says so, byte by byte.
+TEST(units_end_where_no_piece_reaches_across) {
+  Random random(12);
+  const Model model = model_of({"aa", "ab",
+                                "\xC3\xA5"
+                                "b",
+                                "b<",
+                                "\xE2\x96\x81"
+                                "a",
+                                "c", "<", "x", ">"},
+                               true, {"<x>", "<x>b", "b<x"});
+  const Merger merger(model);
+  const PrefixMatcher symbols({"<x>", "<x>b", "b<x"});
+  const UnitScanner units(merger, symbols);
+  for (int round = 0; round < 3'000; ++round) {
+    std::string text;
+    const size_t size = 1 + random.below(round % 10 ? 150 : 1'500);
+    const std::vector<std::string> parts{"a",        "a", "a", "b",   "c",   " ",
+                                         "\xC3\xA5", "<", "x", "<x>", "b<x", round % 3 ? "a" : "<x>b"};
+    while (text.size() < size) text += random.pick(parts);
+    std::vector<size_t> expected, found;
+    for (size_t at = 0; at < text.size(); expected.push_back(at)) {
+      const std::string_view rest = std::string_view(text).substr(at);
+      size_t length = symbols.match(rest);
+      if (!length) {
+        const auto ends = [&](size_t i) {
+          const auto left = static_cast<unsigned char>(rest[i - 1]), right = static_cast<unsigned char>(rest[i]);
+          return !is_continuation(right) && (!merger.joins(left, right) || symbols.match(rest.substr(i)));
+        };
+        for (length = 1; length < rest.size() && !ends(length);) ++length;
+      }
+      at += length;
+    }
+    const Exact exact(text);
+    units.for_each(exact.view(), [&](size_t, size_t end) { found.push_back(end); });
+    CHECK(found == expected);
+  }
 }
 
 TEST(encoding_refuses_broken_models) {

@@ -54,7 +54,8 @@ Normalizer::Normalizer(const NormalizerSettings& settings)
   replacements_ = charsmap.substr(4 + trie_bytes);
 }
 
-void Normalizer::normalize(std::string_view text, std::string& out, std::vector<size_t>* origins) const {
+void Normalizer::normalize(std::string_view text, std::string& out, std::vector<size_t>* origins,
+                           bool known_valid) const {
   out.clear();
   if (origins) origins->clear();
   if (text.empty()) {
@@ -66,7 +67,7 @@ void Normalizer::normalize(std::string_view text, std::string& out, std::vector<
     normalize_fully(text, out, origins);
   } else {
     if (add_dummy_prefix_ && !suffix_) out += ' ';
-    if (find_invalid_utf8(text) == text.size()) {
+    if (known_valid || find_invalid_utf8(text) == text.size()) {
       out.append(text);
     } else {
       uint64_t replaced = 0;

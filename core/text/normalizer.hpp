@@ -31,8 +31,10 @@ class Normalizer {
   explicit Normalizer(const NormalizerSettings& settings);
 
   // If whitespace is escaped, writes one space for each ▁: so most of the result is a copy of the text.
-  // `origins`, if given, gets the offset in `text` of each byte of `out`, and of its end.
-  void normalize(std::string_view text, std::string& out, std::vector<size_t>* origins = nullptr) const;
+  // `origins`, if given, gets the offset in `text` of each byte of `out`, and of its end. `known_valid`: the text is
+  // valid UTF-8.
+  void normalize(std::string_view text, std::string& out, std::vector<size_t>* origins = nullptr,
+                 bool known_valid = false) const;
 
   // Whether a rule replaces text that contains a space.
   bool has_rule_for_spaces() const;

@@ -315,6 +315,27 @@ def test_batches(paper: pw.Tokenizer) -> None:
     assert paper.encode_batch(["", "a", ""]) == [[], paper.encode("a"), []]
 
 
+def test_batches_of_many_kinds_of_text(paper: pw.Tokenizer) -> None:
+    # Texts are converted in groups of about 256 KB: here there are some groups of each kind, and of all kinds.
+    kinds: list[str | bytes] = [
+        "a house " * 40,
+        "älv å " * 30,
+        "字 žluť " * 20,
+        "🙂 é",
+        "lone \ud800",
+        "sv å".encode(),
+        b"\xff\xe5",
+    ]
+    texts = [text for text in kinds for _ in range(2_000)] + kinds * 1_000
+    expected = {text: paper.encode(text) for text in kinds}
+    for threads in (1, 3):
+        arrays = paper.encode_batch(texts, as_arrays=True, threads=threads)
+        assert arrays.to_arrow().to_pylist() == [expected[text] for text in texts]
+        assert paper.encode_batch(texts, threads=threads) == [expected[text] for text in texts]
+        with pytest.raises(TypeError, match="a text must be str or bytes, not int"):
+            paper.encode_batch([*texts, 1], as_arrays=True, threads=threads)  # type: ignore[call-overload]
+
+
 @pytest.mark.parametrize("text", [None, 1, ["a"]], ids=repr)
 def test_a_text_is_text(text: Any, paper: pw.Tokenizer) -> None:
     for use in (paper.encode_pieces, paper.tokens, *([] if isinstance(text, list) else [paper.encode])):
