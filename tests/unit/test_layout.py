@@ -34,7 +34,7 @@ PACKAGES = (
     "sentencepiece",
     "cli",
 )
-CORE_FOLDERS = ("text", "system", "pretokenize", "count", "train", "model", "encode", "evaluate", "extend", "bindings")
+CORE_FOLDERS = ("system", "text", "pretokenize", "count", "train", "model", "encode", "evaluate", "extend", "bindings")
 
 
 # What a function outside `cli` may import. Packages that take long to import, or that may be missing:

@@ -373,7 +373,7 @@ def _read_parquet(part: Slice, reading: _Reading) -> Iterator[Batch]:
             return
         for group in groups:
             batch_rows = _batch_rows(parquet.metadata.row_group(group), reading.batch_bytes)
-            for table in parquet.iter_batches(batch_rows, row_groups=[group], columns=columns):
+            for table in parquet.iter_batches(batch_rows, row_groups=[group], columns=columns, use_threads=False):
                 numbers = range(done_rows + 1, done_rows + 1 + len(table))
                 done_rows += len(table)
                 position = _position(file, done_rows, group_bounds[-1])
