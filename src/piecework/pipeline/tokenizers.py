@@ -16,12 +16,14 @@ from piecework.common.subset_name import SubsetName
 from piecework.common.terms import MULTILINGUAL
 from piecework.counting.pre_tokens import PreTokenCounts
 from piecework.counting.store import Counts
+from piecework.counting.stream import WordStream
 from piecework.counting.words import WordCounts
 from piecework.errors import InputError, StudyError, VocabularyTooLargeError
 from piecework.evaluation.curves import Sizes
 from piecework.pipeline.counts import StudyCounts
 from piecework.results.folder import TOKENIZERS_FOLDER
 from piecework.results.state import State, key_of
+from piecework.study.recipe import Recipe
 from piecework.study.study import Study
 from piecework.tokenizer.byte_level import SAVED_FILES, ByteLevelTokenizer
 from piecework.tokenizer.export import export_both
@@ -146,9 +148,15 @@ class Training:
         if self._base:
             return self._extend(MULTILINGUAL, self._counts.training(), self._base)
         try:
-            return train_any(self._counts.training(), self._study.recipe, progress=self._reporter(MULTILINGUAL))
+            return train_any(self._words(), self._study.recipe, progress=self._reporter(MULTILINGUAL))
         except VocabularyTooLargeError as error:
             raise StudyError([self._study.mistake(("recipe", "vocab_size"), str(error))]) from error
+
+    def _words(self, language: str | None = None) -> WordCounts | WordStream | PreTokenCounts:
+        """What to train on. Where a stream will do, no table of all words is in memory."""
+        recipe = self._study.recipe
+        streams = isinstance(recipe, Recipe) and not recipe.parity
+        return self._counts.training_stream(language) if streams else self._counts.training(language)
 
     def _resize(self) -> dict[str, str]:
         """Makes the smaller sizes that the study asks for; returns their stages."""
@@ -219,10 +227,9 @@ class Training:
         return self._train_multilingual() if name == MULTILINGUAL else self._train_language(name)
 
     def _train_language(self, language: str) -> TrainedTokenizer:
-        words = self._counts.training(language)
         if self._base:
-            return self._extend(language, words, self._base)
-        recipe = self._study.recipe
+            return self._extend(language, self._counts.training(language), self._base)
+        recipe, words = self._study.recipe, self._words(language)
         try:
             return train_any(words, recipe, progress=self._reporter(language))
         except VocabularyTooLargeError as error:
