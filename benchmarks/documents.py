@@ -448,7 +448,8 @@ def documents_section(result: Result) -> list[str]:
         "disk: starting processes, reading, sampling, counting, merging. `all` counts every document for training, "
         "`paper` samples 1 % for training and 0.2 % for evaluation. The peer reads with pyarrow and counts with "
         "`collections.Counter` in a pool of as many processes, all of it and without sampling; SentencePiece is "
-        f"stopped when it has its words. Memory is that of all processes together. {verdict}",
+        "stopped when it has its words. Memory is that of all processes together; what they share counts for each of "
+        f"them. {verdict}",
         "",
         *table(["", "MB of text per CPU s", "wall s", "peak MB", "piecework is faster", "runs"], rows),
         "Where the time of one process goes, in CPU seconds:",

@@ -258,7 +258,8 @@ def tokenize_section(result: Result) -> list[str]:
         "",
         f"{size_of(result['text'])} of text to Megatron's files, {result['settings']['processes']} processes, "
         f"64,000 pieces; piecework with --memory {result['settings']['memory']}. SentencePiece and tokenizers get one "
-        f"document in {result['settings']['slow_share']}; rates are per MB.",
+        f"document in {result['settings']['slow_share']}; rates are per MB. Memory is that of all processes "
+        "together; what they share counts for each of them.",
         "",
         *table(["", "MB", "MB per CPU s", "wall s", "memory MB", "piecework's speed"], rows),
         *table(["", "MB", "MB per CPU s", "wall s", "memory MB"], grown),
