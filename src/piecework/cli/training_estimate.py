@@ -34,8 +34,7 @@ SAMPLE_SECONDS = 1.0
 # and 399 MB at the peak for 64,000 pieces; 0.3 and 0.8 s for 1,000 pieces of the first two, 0.4 and 1.5 s for 64,000.
 BASE_BYTES = 110_000_000
 BYTES_PER_WORD = 72
-# Of counts that are read from disk: docs/scale.md has the measured points. On 400 MB of real text and 1 GB of generated
-# text it was 275 and 308 MB (4.0 and 6.6 million rows) since words are read once.
+# Of counts that are read from disk: docs/scale.md has the measured points.
 STREAMED_BASE_BYTES = 190_000_000
 STREAMED_BYTES_PER_ROW = 24
 BASE_TRAINING_S = 0.1
