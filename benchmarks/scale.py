@@ -4,7 +4,8 @@ Usage: python -m benchmarks.scale [--sizes 100 400 1000 4000 12000] [--peers 100
 
 The text is generated (benchmarks.generated_text). `real` in the result is real text. To be compared with it, `twin` is
 generated from this real text, and `grown` from a smaller one. Each size is measured once and kept in the work folder,
-so a stopped run resumes. Piecework reads Parquet files of documents of about 8 KB; SentencePiece reads the same lines
+so a stopped run resumes. Sizes that are not named keep their earlier results, and sizes at which SentencePiece failed
+need not try it again. Piecework reads Parquet files of documents of about 8 KB; SentencePiece reads the same lines
 from a text file. 12 GB need 20 GB of disk and half an hour.
 """
 
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -254,11 +256,22 @@ def scale_section(result: Result) -> list[str]:
         f"Training reads these counts in a stream, with `--memory {result['memory_limit']}`; *estimate* is what it "
         "said before it began, against what it took. SentencePiece reads the same lines from a text file, and may "
         "take 8 GB too. The ratios are its CPU time to that of counting and training together, and its memory to the "
-        "larger of the two. Each was measured once, on a machine with other work.",
+        "larger of the two. Each was measured once, on a machine with other work"
+        f"{_dates(result)}.",
         "",
         *table(header, rows),
         *_likeness(result),
     ]
+
+
+def _dates(result: Result) -> str:
+    """On which days the sizes were measured, if these are several."""
+    days: dict[str, list[str]] = {}
+    for kind in KINDS:
+        for size, cost in result.get(kind, {}).items():
+            days.setdefault(cost["measured"], []).append(f"{int(size):,} MB, {kind}")
+    latest = max(days, default="")
+    return f"; {' and '.join(days[latest])} on {latest}, all else before" if len(days) > 1 else ""
 
 
 def _likeness(result: Result) -> list[str]:
@@ -289,7 +302,9 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="MB")
     parser.add_argument("--peers", type=int, nargs="*", default=list(PEER_SIZES), metavar="MB")
     arguments = parser.parse_args()
-    found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+    recorded = arguments.results / "scale.json"
+    earlier = json.loads(recorded.read_text()) if recorded.exists() else {}
+    found: dict[str, dict[str, Any]] = {kind: dict(earlier.get(kind, {})) for kind in KINDS}
     for kind in KINDS:
         for size_mb in arguments.sizes:
             there = size_mb in SIZES_MB and text_path(arguments.work, size_mb).exists()
@@ -298,7 +313,9 @@ def main() -> None:
             size = Size(arguments.work.resolve(), size_mb, kind)
             print(f"{size_mb} MB, {kind}", flush=True)
             size.measure(peer=size_mb in arguments.peers and kind == "generated")
-            found[kind][str(size_mb)] = size.costs
+            peer = found[kind].get(str(size_mb), {}).get("sentencepiece")
+            failed = {"sentencepiece": peer} if peer and peer["state"] != "ok" else {}
+            found[kind][str(size_mb)] = failed | size.costs | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
     save(arguments.results, "scale", {"vocab_size": VOCAB_SIZE, "memory_limit": MEMORY, "machine": machine(), **found})
 
 
